@@ -1,7 +1,7 @@
-"""Which rows fulfil a plan: the cheapest checks first, as masks over the columns of a table, or of many small ones.
+"""Rows that fulfill a plan, as masks over the rows of a table, or of many small tables; cheap checks come first.
 
-There may be hundreds of thousands of tables of one record each, which would each take objects of Python for a few
-values: the values of a column are then gathered from all of them and compared at once.
+The values of a column are gathered from many small tables and compared at once (`RunSearch`): there may be hundreds of
+thousands of them with one record each.
 """
 
 from __future__ import annotations
@@ -41,20 +41,23 @@ if TYPE_CHECKING:
     from exhume.formats.clp_s.read.columns import Column, PrintContext
     from exhume.formats.clp_s.read.tables import TableArchive, TableData
 
-_TRUTH = bytes([0]) + b"\1" * 255
+_TRUTH = bytes([0]) + b"\1" * 255  # translates booleans as they are stored to 0 and 1
+_LOOKUP_WIDTH = 64  # bits of the ids that `clps_lookup` takes
+_ARRAY_BATCH = 8192  # rows whose arrays are decoded at a time
 
 
 class Evaluator:
-    """Evaluates the condition of the rows `[start, stop)` of one table; a mask has one byte for each of them, 0 or 1.
+    """Evaluates conditions on the rows `[start, stop)` of one table.
 
-    Masks are combined as integers, which is the fastest that plain Python has.
+    A mask has a byte for each row, 0 or 1, and is kept as one little-endian integer: plain Python combines masks with
+    a single operation.  The mask of all rows is `ones`.
     """
 
     start: int
     stop: int
 
     def __init__(self, data: TableData, plan: Plan, start: int = 0, stop: int | None = None) -> None:
-        """Evaluate conditions on rows `[start, stop)` of a table; masks are integers with a byte per row."""
+        """Take rows `[start, stop)`, by default all."""
         self.data = data
         self.plan = plan
         self.start, self.stop = start, data.num_messages if stop is None else stop
@@ -71,7 +74,7 @@ class Evaluator:
         return values[self.start : self.stop].cast("B")
 
     def _part(self, part: Requirement, wanted: int) -> int:
-        """The rows among the wanted ones that fulfil `part`; the mask may include other rows."""
+        """The mask of the rows that fulfill `part`; only rows in `wanted` have to be right."""
         if isinstance(part, bool):
             return self.ones if part else 0
         if isinstance(part, Check):
@@ -157,7 +160,7 @@ class Evaluator:
             if table is None:
                 ids = self.plan.strings.get(operand.text, frozenset())
                 table = self.plan.tables_of_ids[operand.text] = _table(ids, len(self.data.texts.variables))
-            return int.from_bytes(clps_lookup(self._of(column.values), table, 64), "little")
+            return int.from_bytes(clps_lookup(self._of(column.values), table, _LOOKUP_WIDTH), "little")
         assert kind == TEXTS
         return self._texts(column, operand.text, wanted)
 
@@ -171,7 +174,7 @@ class Evaluator:
         used = [i for i in set(column.values[self.start : self.stop]) if i < len(strings)]
         mask = clps_compare_float(_floats([_real(strings[i]) for i in used]), op, operand.real)
         table = _table(frozenset(compress(used, mask)), max(used, default=-1) + 1)
-        return int.from_bytes(clps_lookup(self._of(column.values), table, 64), "little")
+        return int.from_bytes(clps_lookup(self._of(column.values), table, _LOOKUP_WIDTH), "little")
 
     def _texts(self, column: Column, pattern: bytes, wanted: int) -> int:
         """Return the mask of the rows whose encoded text matches a wildcard pattern, without decoding most of them."""
@@ -216,18 +219,18 @@ class Evaluator:
         return tries
 
     def _arrays(self, check: Check, column: Column, wanted: int) -> int:
-        """Arrays are kept as text: each is parsed, once for all rows that have the same."""
+        """Return the mask of the rows whose array fulfills a check; each different array (JSON text) is parsed once."""
         tests = self.plan.array_tests
         tester = tests.get(check.key)
         if tester is None:  # one for all tables: a result for a string is valid in all of them
             tester = tests[check.key] = ArrayTest(check, ignore_case=self.plan.options.ignore_case)
         rows = list(compress(range(self.rows), wanted.to_bytes(self.rows, "little")))
         mask = bytearray(self.rows)
-        for start in range(0, len(rows), 8192):
-            part = rows[start : start + 8192]
-            # Rows side by side are looked through as one text, which most often settles it.
-            side_by_side = tester.needle and len(part) == part[-1] - part[0] + 1
-            if side_by_side and tester.rules_out(column.joined(self.start + part[0], self.start + part[-1] + 1)):
+        for start in range(0, len(rows), _ARRAY_BATCH):
+            part = rows[start : start + _ARRAY_BATCH]
+            # Consecutive rows are searched as one string first, which most often shows that none of them matches.
+            is_consecutive = tester.needle and len(part) == part[-1] - part[0] + 1
+            if is_consecutive and tester.rules_out(column.joined(self.start + part[0], self.start + part[-1] + 1)):
                 continue
             for row, text in zip(part, column.strings([self.start + row for row in part]), strict=True):
                 mask[row] = tester.verdict(text)
@@ -251,6 +254,7 @@ def _table(ids: Collection[int], size: int) -> bytes:
 
 
 def _constraint(words: frozenset[int], base: int, size: int) -> tuple[int, bytes | None]:
+    """The condition on a variable for `clps_match_texts`: one word, or `base` (that of id 0) and a table of ids."""
     if len(words) == 1:
         return next(iter(words)), None
     return base, _table([word - base for word in words], size)
@@ -272,9 +276,10 @@ LEAST: Final = 4
 
 
 class RunEvaluator(Evaluator):
-    """Evaluates conditions for the rows of the tables of a run that are `chosen`; see `ClpsTables.gather`.
+    """Evaluates conditions for the `chosen` ones of a run of small tables, on values gathered from all of them.
 
-    Masks have a byte for each row of the run.  Raises the errors of values that cannot be read, without their place.
+    Masks have a byte for each row of the run.  A table that has to be read alone gets a 2 in `chosen` (see
+    `ClpsTables.gather`).  Raises the errors of values that cannot be read, without their place.
     """
 
     def __init__(self, searched: RunSearch, first: int, stop: int, chosen: bytearray, rows: int) -> None:
@@ -284,10 +289,7 @@ class RunEvaluator(Evaluator):
         self._searched, self._first, self._stop, self._chosen = searched, first, stop, chosen
 
     def _columns(self, check: Check) -> Iterator[tuple[Any, int]]:
-        """Yield the values that a check compares, from all tables of the run, with their literal type.
-
-        Text and arrays come last, since they take the longest.
-        """
+        """Yield the values of all tables that a check compares, with their literal type; text and arrays come last."""
         searched = self._searched
         types = searched.archive.schema_tree.types
         if check.node is not None:
@@ -326,7 +328,7 @@ def are_many(archive: TableArchive, planned: Sequence[TablePlan]) -> bool:
 
 
 class RunSearch:
-    """The tables of an archive that are searched together, or one that has more columns than rows.
+    """Searches runs of small tables together, or one with more columns than rows; a run is `[first, stop)` by number.
 
     Raises the error that keeps the schema tree or the schemas from being read.
     """
@@ -335,7 +337,7 @@ class RunSearch:
     plan: Plan
 
     def __init__(self, archive: TableArchive, plan: Plan) -> None:
-        """Search the tables of an archive many at a time."""
+        """Read the tree and the schemas; tables are read when a run is searched."""
         self.archive, self.plan = archive, plan
         self.kernel_tables: KernelTables = KernelTables(archive, prints=False)
         self._printing = SharedValue(lambda: KernelTables(archive))
@@ -343,7 +345,7 @@ class RunSearch:
         self._first = archive.tables[0].index if len(archive.tables) else 0
 
     def split(self, planned: Sequence[TablePlan]) -> Iterator[tuple[int, int, list[TablePlan]]]:
-        """The tables of a plan by runs; instead of the range of a run, (0, 0) for a table that is searched alone."""
+        """Yield the tables of a plan as (first, stop, tables) of runs, or (0, 0, tables) to search one by one."""
         at = 0
         together = self.kernel_tables
         for first, stop in together.runs(min(blocks.BLOCK_BYTES, windows.WORTHWHILE), text_rows(self.archive)):
@@ -368,10 +370,7 @@ class RunSearch:
         return found
 
     def mask(self, first: int, stop: int, planned: Sequence[TablePlan]) -> bytearray | None:
-        """A byte for each record of a run, 1 for those that match; None where all do.
-
-        Raises the error that keeps a table from being read, or a value from being decoded.
-        """
+        """A byte for each record of a run, 1 if it matches; None if all do.  Propagates errors from reading tables."""
         rows = self.kernel_tables.rows
         before = [0, *accumulate(rows[first:stop])]
         if all(table.part is True for table in planned) and (
@@ -422,7 +421,7 @@ class RunSearch:
         return None
 
     def chunks(self, first: int, stop: int, planned: Sequence[TablePlan]) -> Printed | None:
-        """The text of those that match, up to an error; None where a table is damaged before anything is printed."""
+        """Print the records of a run that match; None if a table is damaged before anything is printed."""
         try:
             mask = self.mask(first, stop, planned)
         except ExhumeError:

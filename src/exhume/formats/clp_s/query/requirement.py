@@ -1,6 +1,7 @@
-"""The condition for the records of one table: a resolved condition, reduced to checks of the columns that it has.
+"""Requirements: what the records of one table have to fulfill to match a query.
 
-Arrays that are kept as text are checked element by element.
+A requirement is the resolved condition of the query, reduced to checks of the columns that the table's schema has; True
+or False if that decides it.  Arrays that are stored as text are checked element by element (`ArrayTest`).
 """
 
 from __future__ import annotations
@@ -21,9 +22,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A filter on the columns of `node` (None: of all columns, by type) of one table.
+    """A test of the columns of one node of a table.
 
-    `types` are the literal types at stake; `rest`: keys that are left for the elements of an unstructured array.
+    Attributes:
+        test: The test, from the condition of the query.
+        node: The node; None for all columns of the given types.
+        types: The literal types that may match, as bits.
+        rest: The keys of the column's path below the node, which is then an array stored as text.
     """
 
     test: ColumnTest
@@ -39,7 +44,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class EveryPart:
-    """All of the parts."""
+    """A requirement that is met if all of its parts are."""
 
     parts: tuple[Requirement, ...]
 
@@ -55,7 +60,8 @@ Requirement = bool | Check | EveryPart | AnyPart
 
 
 def simplify(kind: type[EveryPart | AnyPart], parts: Iterator[Requirement]) -> Requirement:
-    """Parts under one node, constants folded away."""
+    """Join parts by AND or OR: constants are folded away, and parts of the same kind are merged."""
+    # True changes no AND, False no OR; the other constant decides it.
     neutral = kind is EveryPart
     kept: list[Requirement] = []
     for part in parts:
@@ -103,18 +109,19 @@ def describe_check(check: Check) -> str:
 class SchemaRequirements:
     """The requirement of a resolved condition for the records of each schema.
 
-    Hundreds of schemas differ in columns that the query does not name: those that agree on what it names share a part.
+    Hundreds of schemas differ only in columns that the query does not name: they share a requirement, which is computed
+    once.
     """
 
     def __init__(
         self, condition: Condition, resolver: Resolver, schemas: Mapping[int, Schema], dialect: Dialect
     ) -> None:
-        """Note the nodes that each filter names; `_parts` keeps the result for schemas that agree on those."""
+        """Find the nodes that each test of the condition names."""
         self.condition = condition
         self.resolver = resolver
         self.schemas = schemas
-        self.last: bool = dialect.last_column
-        # By the identity of the test, which the condition keeps alive: to hash one takes longer than to answer it.
+        self.last: bool = dialect.last_column  # of several matching nodes of a schema, the last one is searched
+        # The nodes and the rest of the path of each test, by its identity: hashing a test takes longer than a check.
         self._named: dict[int, tuple[frozenset[int], tuple[Key, ...]]] = {}
         self._everything = False
         for test in tests_of(condition):
@@ -171,13 +178,14 @@ class SchemaRequirements:
         return types
 
     def _column(self, nodes: frozenset[int], order: Sequence[int]) -> int | None:
-        """The one node of a schema that is searched for a column."""
+        """The node of a schema that is searched for a column, the first or last of `nodes` in it; None without one."""
         if nodes.isdisjoint(order):
             return None
         return next(node for node in (reversed(order) if self.last else order) if node in nodes)
 
     @staticmethod
     def _any_column(test: ColumnTest, types: int) -> Requirement:
+        """Return what a test of any column requires; `types` are those of the schema's columns."""
         if test.op in (EXISTS, MISSING):
             return True
         types &= test.types
@@ -201,6 +209,7 @@ class _Members(list[tuple[str, Any]]):
 
 
 def _parse_array(text: bytes) -> Any:
+    """Parse the JSON text of an array; bytes that are not UTF-8 become lone surrogates."""
     decoded = text.decode("utf-8", "surrogateescape")
     import json
 

@@ -169,6 +169,7 @@ def build_dictionary(entries: Sequence[bytes]) -> bytes:
 
 
 Piece = tuple[str, Iterable[bytes]]
+"""A section: its name, and its stored bytes in chunks."""
 
 
 def reserve(
@@ -310,6 +311,7 @@ def spans(sizes: Iterable[int]) -> Iterator[tuple[int, int]]:
 
 
 def _parts(start: int, end: int) -> Iterator[tuple[int, int]]:
+    """The range cut into equal parts of at most `MOST` bytes."""
     size = end - start
     count = -(-size // MOST)
     return ((start + size * part // count, start + size * (part + 1) // count) for part in range(count))
@@ -317,8 +319,12 @@ def _parts(start: int, end: int) -> Iterator[tuple[int, int]]:
 
 @dataclass(frozen=True, slots=True)
 class Framing:
-    """How payloads become frames: at a zstd `level`, or `stored` in raw blocks, each as one frame, which shows it in
-    place, unless it is larger than readers hold in memory.
+    """The form of payloads as zstd frames.
+
+    Attributes:
+        level: The zstd level.
+        stored: Instead, whether frames have raw blocks, in which the payload can be seen.  A payload is then one frame,
+            unless it is larger than readers keep in memory.
     """
 
     level: int = 3
@@ -331,13 +337,14 @@ class Framing:
         return store("zstd", payload) if self.stored else zstd_frame(payload, self.level)
 
     def _spans(self, sizes: list[int]) -> Iterable[tuple[int, int]]:
+        """The range of the payload in each frame, from the sizes of its columns."""
         size = sum(sizes)
         return [(0, size)] if self.stored and size <= DEFAULT_LIMITS.payload_size else spans(sizes)
 
     def several(self, payloads: Iterable[Payload], jobs: int = 1) -> Iterator[Iterator[bytes]]:
-        """The frames of each payload, made by `jobs` threads (0: one per core); the bytes are those of one.
+        """Yield the frames of each payload, compressed by `jobs` threads (0: one per core); the number changes no byte.
 
-        They are made as they are taken; those of a payload are dropped with the next payload.
+        Frames are compressed as they are taken; those of a payload that were not taken are dropped with the next one.
         """
 
         def parts() -> Iterator[tuple[Callable[[int, int], Buffer], int, int] | None]:

@@ -210,10 +210,9 @@ def _decompressed(source: Input) -> Iterator[bytes]:
 def read_ahead(
     sources: Iterable[Input], jobs: int, *, as_is: bool = False, limits: Limits = DEFAULT_LIMITS
 ) -> Iterator[bytes | None]:
-    """Yield the chunks of several inputs in order, as `read_pieces` does, read by other threads with bounded
-    read-ahead, and None after each input.
+    """Yield the chunks of several inputs in order, as `read_pieces` does, and None after each input.
 
-    An error of an input is raised in its place.
+    Other threads read them, a bounded number of chunks in advance.  An error of an input is raised in its place.
     """
     threads = max(1, (jobs or cpu_count()) - 1)
     for pieces in iterate_ahead((read_pieces(source, as_is=as_is, limits=limits) for source in sources), threads):
@@ -224,7 +223,11 @@ def read_ahead(
 LOOKED_AT: Final = 1 << 16
 """Bytes of an input after which its kind is decided."""
 
+SAMPLE: Final = LOOKED_AT >> 4
+"""Bytes of it that are searched for control bytes and zeros."""
+
 _CONTROL: Final = bytes({*range(0x20), 0x7F} - set(b"\t\n\v\f\r\b\x1b"))
+"""Control bytes that text rarely has: all but white space, backspace and escape."""
 _SHOWN: Final = 16
 """Bytes of an input that a message shows."""
 _RARE: Final = 50
@@ -265,7 +268,7 @@ def recognize(head: bytes, kind: InputKind, *, final: bool) -> InputKind | None:
     text = head.lstrip(b" \t\r\n")
     if not text:
         return InputKind.JSON if final else None
-    if (encoding := _wide(head[: LOOKED_AT >> 4])) is not None:
+    if (encoding := _wide(head[:SAMPLE])) is not None:
         raise WriterError(
             f"neither JSON nor text nor a CLP logger stream: it seems to be {encoding}",
             expected=f"UTF-8 (`iconv -f {encoding} -t UTF-8`), or the input kind `text`",
@@ -286,7 +289,7 @@ def recognize(head: bytes, kind: InputKind, *, final: bool) -> InputKind | None:
         return None
     if (line[:1] == b"[" and text[1:].lstrip(b" \t\r\n")[:1] in (b"{", b"[")) or _is_value(line):
         return InputKind.JSON
-    looked_at = head[: LOOKED_AT >> 4]
+    looked_at = head[:SAMPLE]
     too_many = len(looked_at) - len(looked_at.translate(None, _CONTROL)) > len(looked_at) // _RARE
     if too_many and text_log().last(looked_at) < 0:
         raise WriterError(
@@ -323,9 +326,10 @@ def _compression(head: bytes) -> str | None:
 
 
 def _wide(head: bytes) -> str | None:
-    """The encoding of text in units of two or four bytes that these bytes seem to begin; None for anything else.
+    """The encoding of bytes that seem to begin text in units of two or four bytes; None for anything else.
 
-    It has a byte order mark, or in most pairs of bytes the same one, and only that, is zero.
+    They are such text if they start with a byte order mark, or if in most pairs of bytes the same one is zero (the
+    first of each, or the second), and the other rarely is.
     """
     for mark, encoding in _MARKS.items():
         if head.startswith(mark):

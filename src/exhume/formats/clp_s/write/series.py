@@ -42,7 +42,15 @@ _PENDING: Final = 100
 
 @dataclass(slots=True)
 class Unit:
-    """An ingestion unit within the archive in progress."""
+    """An ingestion unit (the records of one input) within the archive in progress.
+
+    Attributes:
+        name: Name of the input.
+        properties: What else the range index states about it.
+        split: Number of archives that have earlier records of the input.
+        start: Its first record in the archive.
+        end: One past its last record in the archive.
+    """
 
     name: str
     properties: Mapping[str, Any]
@@ -113,7 +121,7 @@ class Series:
         return self.current()
 
     def relieve(self) -> None:
-        """Move columns out of memory where there are many.  Raises `SourceError`."""
+        """Move columns to a temporary file if they take much memory.  Raises `SourceError`."""
         if self.part is not None:
             self.part.spill.relieve(self.part.encoder)
 
@@ -213,6 +221,7 @@ def begin(options: WriterOptions) -> tuple[Encoder, TimestampPatterns]:
 
 
 _NO_TARGET = (1 << 63) - 1
+"""Target size of a block that is encoded on its own: it never ends the archive."""
 
 ENCODES_AHEAD: Final = KERNEL is not None
 """Whether blocks are encoded on their own: only the compiled encoder takes over what another has encoded, and only it
@@ -260,9 +269,9 @@ def cut_text(pieces: Iterable[bytes], longest: int) -> Iterator[bytes | TextPart
     After an event longer than `longest`, the chunks are passed on as they are.
     """
     log = text_log()
-    held: list[bytes] = []  # events that may continue
-    line: list[bytes] = []  # one that does
-    is_stamped = False
+    held: list[bytes] = []  # complete lines from the start of an event on, which the next line may continue
+    line: list[bytes] = []  # the parts of a line that is not complete
+    is_stamped = False  # whether a timestamp was seen: without any, each line is an event
     pieces = iter(pieces)
     for piece in pieces:
         end = piece.rfind(b"\n") + 1
