@@ -1,15 +1,17 @@
-# Log types of a message stream, included by _kernel.pyx.  Most events have one of a few, so each is taken apart once: its
-# text without escapes, its placeholders, and which variables a searched text could be in.
+# Log types of a message stream, included by _kernel.pyx.  Most events have one of a few log types, so each is split
+# only once, into its text without escapes and its placeholders, and kept in a table with a slot for each hash value.
+# For a search, `clues` are kept with it: what a variable must contain for a pattern to match an event of this log type.
+# An event for which no clue holds is skipped without joining its message.
 
 cdef enum:
-    CI_SLOTS = 256
+    CI_SLOTS = 256          # log types that are kept
     CI_LONGEST = 1024       # bytes of a log type that is kept
     CI_PATIENCE = 16        # events of other log types after which a slot is given to another
-    CI_MOST_CLUES = 64
+    CI_MOST_CLUES = 64      # above it, every event is compared
     CI_PADDING = 16         # bytes that are copied at once
-    # Where in a variable letters of a segment have to be
-    CI_INSIDE = 0
-    CI_SUFFIX = 1
+    # Where in a variable the letters of a clue have to be:
+    CI_INSIDE = 0           # anywhere
+    CI_SUFFIX = 1           # at its end
     CI_PREFIX = 2           # a variable that is shorter than the letters has to be the beginning of them
 
 cdef struct CiPiece:        # text, and the placeholder after it
@@ -25,15 +27,15 @@ cdef struct CiClue:         # a pattern can only match an event for which one of
     int where
 
 cdef struct CiLogType:
-    bint taken
-    bint sound              # False if an escape is cut
+    bint taken              # whether the slot has a log type
+    bint sound              # whether it could be split: its last byte is not an escape
     bint open               # every event with it has to be compared with the patterns
-    int misses
+    int misses              # other log types for this slot since it was last used
     Py_ssize_t num_variables
-    EncBuf raw
-    EncBuf text
-    EncBuf pieces
-    EncBuf clues
+    EncBuf raw              # the log type as it is stored
+    EncBuf text             # without escapes and placeholders
+    EncBuf pieces           # of CiPiece, one more than variables
+    EncBuf clues            # of CiClue
 
 
 cdef void ci_free_types(CiLogType* types) noexcept:
@@ -62,7 +64,7 @@ cdef inline size_t ci_slot(const uint8_t* p, Py_ssize_t size) noexcept nogil:
 
 
 cdef bint ci_take_apart(CiLogType* type, const uint8_t* p, Py_ssize_t size) except -2 nogil:
-    """The parts of a log type; False if an escape is cut."""
+    """Split a log type into `text` and `pieces`; False if it ends with an escape."""
     cdef const uint8_t* end = p + size
     cdef CiPiece piece
     enc_buf_room(&type.text, size + CI_PADDING)
@@ -87,7 +89,7 @@ cdef bint ci_take_apart(CiLogType* type, const uint8_t* p, Py_ssize_t size) exce
 
 
 cdef bint ci_join(Out* out, CiLogType* type, IrLeaf* leaf, IrVariable* variable) except -2 nogil:
-    """The same as `ir_join`, for a log type that is taken apart."""
+    """Join a message as `ir_join` does, from a log type that was split; False if the variables do not fit it."""
     cdef CiPiece* piece = <CiPiece*>type.pieces.p
     cdef const char* text = <const char*>type.text.p
     cdef char* to

@@ -404,12 +404,16 @@ cdef class ClpIrDecoder:
         return 0 if CI_FIRST <= self.time <= CI_LAST else IR_TIME
 
     cdef int give(self, IrLeaf* leaf, int how, int fault, const uint8_t* apart, Py_ssize_t apart_size) except -2 nogil:
-        """Write the event that was read in the form `how` (`CI_TEXT` ...), if it is selected. Returns 0 or the fault."""
+        """Write the event that was read in the form `how` (`CI_TEXT` ...), if it is selected. Returns 0 or the fault.
+
+        `apart` are its stored variables and log type, which keyed events copy; `fault` is that of its time.
+        """
         cdef Out* into = &self.out
         cdef Py_ssize_t start, size = self.out.size
         cdef CiLogType* type
         if not self.lower <= self.time <= self.upper:
             return 0
+        # A large message becomes a line without being joined first; nothing is searched in it.
         if how & CI_LINES and not self.patterns.n and ir_is_large(leaf, <IrVariable*>self.variables.p):
             self.put_line_head()
             if not ir_join_escaped(&self.out, leaf, <IrVariable*>self.variables.p):
@@ -420,6 +424,7 @@ cdef class ClpIrDecoder:
         self.log_type(leaf.text, leaf.size, &type)
         if type != NULL and self.patterns.n and self.rules_out(type, leaf):
             return 0
+        # The message is joined in `out` if it is printed as it is, else in `text`.
         if how & (CI_LINES | CI_OBJECTS | CI_KEYED) or not how & (CI_TEXT | CI_COLUMNS):
             into = &self.text
             into.size = 0
@@ -460,7 +465,7 @@ cdef class ClpIrDecoder:
         return self.count()
 
     cdef int count(self) noexcept nogil:
-        """Counts an event that is given."""
+        """Count an event that was selected."""
         self.matched += 1
         if self.time < self.first_time:
             self.first_time = self.time
@@ -469,7 +474,7 @@ cdef class ClpIrDecoder:
         return 0
 
     cdef int put_line_head(self) except -2 nogil:
-        """What a line of JSON has before the message."""
+        """Write the beginning of a line of JSON, up to the message."""
         ir_add(&self.out, b'{"timestamp":', 13)
         ir_reserve(&self.out, 24)
         put_integer(&self.out, self.time)
@@ -478,7 +483,7 @@ cdef class ClpIrDecoder:
     # -- log types -----------------------------------------------------------------------------------------------------
 
     cdef int log_type(self, const uint8_t* p, Py_ssize_t size, CiLogType** found) except -1 nogil:
-        """Sets `found` to a log type that is taken apart; to NULL if this one is not, or cannot be."""
+        """Set `found` to a log type that was split; NULL if it is too long, is faulty, or its slot is in use."""
         cdef CiLogType* type
         found[0] = NULL
         if size > CI_LONGEST:
@@ -508,7 +513,7 @@ cdef class ClpIrDecoder:
         return 0
 
     cdef int find_clues(self, CiLogType* type) except -1 nogil:
-        """Finds what has to hold for variables in order that a pattern matches."""
+        """Find what has to hold for the variables of a log type if a pattern is to match."""
         cdef CiPattern* pattern = <CiPattern*>self.patterns.p
         cdef size_t i
         type.open = False
@@ -529,7 +534,7 @@ cdef class ClpIrDecoder:
         cdef const uint8_t* text = type.text.p
         cdef Py_ssize_t i, at, count
         for i in range(type.num_variables + 1):
-            for at in range(piece[i].size):  # it begins in the text
+            for at in range(piece[i].size):  # it begins in the text, and continues into the variable after it
                 count = min(piece[i].size - at, needle.size)
                 if self.part_stands(needle, 0, count, text + piece[i].start + at, pattern.fold):
                     if count == needle.size:
@@ -606,6 +611,7 @@ cdef class ClpIrDecoder:
     # -- wildcards -----------------------------------------------------------------------------------------------------
 
     cdef bint matches(self, const uint8_t* text, Py_ssize_t size) noexcept nogil:
+        """Whether a message matches one of the patterns."""
         cdef CiPattern* pattern = <CiPattern*>self.patterns.p
         cdef size_t i
         for i in range(self.patterns.n // sizeof(CiPattern)):
@@ -672,7 +678,7 @@ cdef class ClpIrDecoder:
 
     cdef inline bint part_stands(self, CiSegment* segment, Py_ssize_t first, Py_ssize_t count, const uint8_t* text,
                                  bint fold) noexcept nogil:
-        """The same for some of its letters."""
+        """Whether `count` letters of a segment from `first` on match at `text`; question marks match any byte."""
         cdef const uint8_t* letter = self.letters.p + segment.start + first
         cdef const uint8_t* mark = self.marks.p + segment.start + first
         cdef Py_ssize_t i
@@ -684,7 +690,10 @@ cdef class ClpIrDecoder:
     # -- times ---------------------------------------------------------------------------------------------------------
 
     cdef int find_zone(self) except -2 nogil:
-        """Sets the offset that holds at the time of the event."""
+        """Set the offset from UTC at the time of the event, and the times for which that is valid.
+
+        It is that of the last change in the stream, else that of the time zone, else 0.
+        """
         cdef int64_t offset
         if self.utc_changes and -CI_DAY < self.utc_offset < CI_DAY:
             self.zone_start, self.zone_stop, self.zone_offset = CI_FIRST, CI_LAST, self.utc_offset
@@ -701,7 +710,10 @@ cdef class ClpIrDecoder:
         return 0
 
     cdef int put_time(self, Out* out) except -2 nogil:
-        """The time of the event as the stream's pattern has it; one outside the years 1 to 9999 as its number."""
+        """Write the time of the event in the stream's pattern; outside the years 1 to 9999 as its number.
+
+        The pattern is a program (`form`): a kind (CI_YEAR ...) and a width for each element, and the bytes of literals.
+        """
         cdef int64_t local, days, rest, era, year, part, offset
         cdef int month, day, hour
         cdef bint leap
@@ -722,7 +734,7 @@ cdef class ClpIrDecoder:
         local = self.time + self.zone_offset
         days = local // CI_DAY
         rest = local - days * CI_DAY
-        # The civil calendar, in years that begin with March.
+        # The civil calendar, in years that begin with March: days since 0000-03-01, in eras of 400 years.
         part = days + 719468
         era = part // 146097
         part -= era * 146097

@@ -74,7 +74,7 @@ ALL = (1 << 63) - 1
 
 
 class UnitChunk(NamedTuple):
-    """Whole units: their bytes, where in the stream they start, and how many keys are known there and at their end."""
+    """Whole units: their bytes, where in the stream they start, and the number of keys declared before and after."""
 
     data: bytes
     start: int
@@ -84,7 +84,7 @@ class UnitChunk(NamedTuple):
 
 @dataclass(slots=True)
 class Worker:
-    """A decoder, how many keys it knows, and what else belongs to it."""
+    """A decoder, and the number of keys that it knows; `into` is what it decodes to, if that is kept with it."""
 
     decoder: KvIrDecoder
     known: int = 0
@@ -98,8 +98,8 @@ class StreamChunks:
         """`size`: bytes of a chunk (`CHUNK_SIZE`), plus the rest of its last unit; `make` creates the decoders."""
         self._make = make or KvIrDecoder
         self._most = CHUNK_SIZE if size is None else size
-        self._declared: list[tuple[int, bytes]] = []
-        self._size = 0
+        self._declared: list[tuple[int, bytes]] = []  # the units that declare keys, each with its offset
+        self._size = 0  # bytes of these
         self._idle: list[Worker] = []
         self._lock = threading.Lock()
 
@@ -113,6 +113,7 @@ class StreamChunks:
         is_last = False
         while not is_last:
             data, base = units.held
+            # `stop`: end of the last whole unit; `place`: the next token; `places`: the ranges that declare keys.
             status, stop, place, places = scan_units(data, scanned - base, units.at + self._most - base)
             for start, end in places:
                 self._declared.append((base + start, data[start:end]))
@@ -154,7 +155,7 @@ class StreamChunks:
         return self.worker(len(self._declared)).decoder
 
     def teach(self, decoder: KvIrDecoder, start: int, stop: int) -> None:
-        """Declare keys to a decoder."""
+        """Declare the keys `[start, stop)`, counted in the order of the stream, to a decoder."""
         for offset, unit in self._declared[start:stop]:
             decoder.run(unit, 0, len(unit), offset, EventForm.CHECK, ALL)
 
@@ -166,7 +167,7 @@ class StreamChunks:
 
 
 def decode_ahead(units: ResumableUnits, how: EventForm, jobs: int) -> Iterator[bytes]:
-    """The lines of what `units` hold, or nothing where they are checked; see `make_ahead`."""
+    """The lines of the events of `units`, or nothing if they are only checked; see `make_ahead`."""
     return make_ahead(units, how, jobs, KvIrDecoder.take, MOST_MADE if how else ALL)
 
 
@@ -191,16 +192,19 @@ def make_ahead(
     waiting: deque[UnitChunk] = deque()
 
     def cut() -> Iterator[UnitChunk]:
+        """The chunks, which are also kept until they have been decoded."""
         for chunk in chunks.cut(units):
             waiting.append(chunk)
             yield chunk
 
     def run(worker: Worker, chunk: UnitChunk, at: int) -> tuple[Status, int, T]:
+        """Decode a chunk from offset `at` on: the status, where it stopped, and the result."""
         data = chunk.data
         status, stop, *_ = worker.decoder.run(data, at, len(data), chunk.start, how, most)
         return Status(status), stop, take(worker.decoder)
 
     def decode(chunk: UnitChunk) -> tuple[Worker, tuple[Status, int, T]]:
+        """Decode a chunk with a worker that knows its keys, in a thread."""
         worker = chunks.worker(chunk.known)
         return worker, run(worker, chunk, 0)
 

@@ -50,16 +50,20 @@ def write_lines(
 ) -> None:
     """Write the inputs as events: lines of JSON (empty ones left out), text logs, and the events of other streams.
 
-    Lines hold the pairs of the user, or with `both` those of the logger too, in members, as `exhume cat` prints them
-    (`units.AUTO`, `units.USER`); an event of a plain-text log has the pairs that `textlog` of clp-s says.  The
-    content determines what an input is, if `input` does not (`text`, `json` or `ir`).  So many `jobs` encode blocks of
-    lines in parallel (0: one per core); the stream is that of one.  `progress` is called with the decompressed bytes.
-    `limits` bound an event of a stream (`payload_size`) and a line (`structure_size`).
+    Args:
+        writer: The stream to write to.
+        inputs: What to read.
+        both: Whether lines have the pairs of the logger as well as those of the user, in members, as `exhume cat`
+            prints them (`units.AUTO`, `units.USER`).  An event of a log has the pairs of `clp_s.write.textlog`.
+        jobs: Threads that encode blocks of lines (0: one per core); the stream is identical for any number.
+        input: The kind of all inputs, `text`, `json` or `ir`; `auto` determines it by the content of each.
+        progress: Called with the number of decompressed bytes.
+        limits: The limits of an event of a stream (`payload_size`) and of a line (`structure_size`).
 
     Raises `WriterError`, with the line, `SourceError`, and the fault in a stream.
     """
     encoders = None if (jobs or cpu_count()) == 1 else writer.line_encoders(both=both)
-    known = False  # the first block makes most keys declared
+    known = False  # the first block is written before others are encoded: it declares most of the keys
     count = _CountedInputs(progress)
     for one in inputs:
         name = name_of(one)
@@ -98,9 +102,10 @@ def _copy(writer: KvIrWriter, units: Units) -> None:
 
 
 def _write_ahead(writer: KvIrWriter, encoders: LineEncoders, blocks: Iterator[Lines], *, both: bool, jobs: int) -> None:
-    """Write blocks that are encoded in parallel."""
+    """Write blocks, encoding them in parallel; lines that could not be adopted are encoded again."""
 
     def encode(block: tuple[Lines, Counts]) -> tuple[Lines, Encoded]:
+        """Encode a block, given the numbers of keys that were declared when it was read."""
         lines, known = block
         return lines, encoders.encode(lines.data, known)
 
@@ -139,8 +144,8 @@ class _ChunkStream(Stream):
 def _events(name: str, pieces: Iterator[bytes], longest: int) -> Iterator[Lines]:
     """The events of a plain-text log as lines of JSON.  Raises `WriterError` for one that is too long."""
     log = text_log()
-    held = Gathering()
-    wanted, begin, number = 0, 0, 1
+    held = Gathering()  # bytes from the first event on that is not known to be complete
+    wanted, begin, number = 0, 0, 1  # bytes to gather before it is examined, its offset, the number of its line
     for piece in chain(pieces, (b"",)):
         held.add(piece)
         if piece and held.size < wanted:
@@ -193,9 +198,9 @@ def _too_long(message: str, where: Span, longest: int, format: str) -> WriterErr
 
 
 def _write(writer: KvIrWriter, lines: Lines, at: int, *, both: bool) -> None:
-    """Write the lines from the one at `at` on."""
+    """Write the lines from offset `at` on; those that the kernel does not take are parsed and written one by one."""
     data, span, number = lines
-    seen = 0
+    seen = 0  # the offset of line `number`
     while (start := writer.write_lines(data, at, both=both)) < len(data):
         number += clps_count_lines(data, seen, start)
         end = data.find(b"\n", start)
@@ -225,6 +230,7 @@ def parse_object(text: bytes) -> Pairs:
     """The pairs of a JSON object.  Raises `WriterError` for a repeated key, or what a stream cannot hold."""
 
     def members(pairs: list[tuple[str, Any]]) -> Pairs:
+        """An object, which must not have a key twice."""
         out = dict(pairs)
         if len(out) < len(pairs):
             raise ValueError("the same key twice in one object")

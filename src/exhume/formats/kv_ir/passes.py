@@ -30,7 +30,7 @@ Event = tuple[dict[str, Any], dict[str, Any]]
 """The pairs of the logger and those of the user."""
 
 TOKEN = 9
-"""Bytes of the longest token without its text."""
+"""Size in bytes of the longest token, without its string."""
 
 MOST_STATED = 1 << 62
 """More than a token can state as its size."""
@@ -62,6 +62,7 @@ class Units:
         self.damage: ExhumeError | None = None
         self._pieces = stream.pieces()
         self.keep: Callable[[bytes], object] | None = None
+        # The bytes in memory and where in the stream they start; up to where `keep` was called with units.
         self._data, self._base, self._kept = b"", 0, 0
         self._exhausted = False
         while len(self._data) < MAX_PREAMBLE and not (stream.live and has_preamble(self._data)) and self._more():
@@ -101,9 +102,9 @@ class Units:
         return token_name(data, at)
 
     def _more(self, missing: int = 0) -> bool:
-        """Whether there are more bytes; they are then in `_data`.  A failure to read is raised after them.
+        """Read more bytes into `_data`, and return whether there were any.  A failure to read is raised after them.
 
-        `missing`: how many more a token takes.
+        `missing` is the number of bytes that a token needs in addition, 0 if that is not known.
         """
         if self.stream.live:
             wanted = max(1, missing)  # what follows a unit may not come for hours
@@ -200,13 +201,16 @@ class Units:
         self.close()
 
     def _reach_of(self, at: int) -> int:
-        """Where the bytes in memory end that a unit at `at` may have: one above the limit does not fit, whatever
-        follows it in memory.
-        """
+        """The end of the bytes in memory that a unit at `at` may take: it must not exceed the limit `payload_size`."""
         return min(len(self._data), at + self._most)
 
     def _settle(self, status: int, after: int, place: int, stop: int) -> bool:
-        """Continue where the decoder stopped; return whether it stopped because enough was made, or at the end."""
+        """Continue where the decoder stopped; return whether it has enough output, or is at the end of the stream.
+
+        `status` says why it stopped; the others are offsets in `_data`.  `after`: the end of the last unit that was
+        decoded; `place`: the token in question; `stop`: the end of a faulty unit, -1 if that is unknown.  Raises
+        `UnitError` for a unit that cannot be decoded, and `HeldError` as `step` does.
+        """
         started, self.at = self.at, self._base + after
         if status == Status.FULL:
             if after >= MANY:
@@ -214,7 +218,7 @@ class Units:
             return True
         if status == Status.END:
             self.ended = True
-            self.at -= 1
+            self.at -= 1  # `keep` does not get the byte that ends the stream
             self._flush()
             self.at = self._kept = self.at + 1
             return True
@@ -236,9 +240,9 @@ class Units:
         raise UnitError(error, Status(status), self.at, self._base + stop if stop >= 0 else -1)
 
     def _too_large(self) -> UnitError:
-        """The error of the next unit, which is above the limit `payload_size`; its bytes are passed.
+        """Return the error of the next unit, which is above the limit `payload_size`, and skip its bytes.
 
-        Raises that error where the end cannot be found, or where the unit declares a key that later units need.
+        Raises the error itself if the end cannot be found, or if the unit declares a key that later units need.
         """
         try:
             end = self.pass_unit(self._token)
@@ -266,7 +270,7 @@ class Units:
         data, base = self._data, self._base
         try:
             tag, number, end = self.parse_token(data, at - base, len(data))
-        except LayoutError:  # its text is not all there
+        except LayoutError:  # not all of its string is in memory: parse it as if that followed
             head = data[at - base : at - base + TOKEN]
             if not head:
                 raise StopError(Status.MORE, at) from None
@@ -281,7 +285,7 @@ class Units:
         return self._more()
 
     def count(self, other: KvIrDecoder) -> None:
-        """Count the events that another decoder has decoded, and resets that decoder's count."""
+        """Count the events that another decoder has decoded, and reset that decoder's count."""
         mine = self.decoder
         mine.events += other.events
         if other.utc_changes:
@@ -371,6 +375,7 @@ class Units:
         self._flush()
 
     def _flush(self) -> None:
+        """Call `keep` with the units up to `at`."""
         if self.keep is not None and self._kept < self.at:
             self.keep(self.window(self._kept, self.at))
         self._kept = self.at
@@ -418,7 +423,7 @@ def read_preamble(stream: Stream, limits: Limits = DEFAULT_LIMITS) -> Preamble:
     except SourceError:
         raise
     except ExhumeError:
-        return Units(stream, limits).preamble  # longer than that, or whatever is wrong with it
+        return Units(stream, limits).preamble  # a longer one; for a faulty one, this raises the error
 
 
 def lines(units: Units, how: EventForm, *, jobs: int = 1, target: int = 1 << 20) -> Iterator[bytes]:

@@ -15,6 +15,15 @@ from exhume.errors import CodecError, ExhumeError, LimitExceededError, SourceErr
 from exhume.formats.kv_ir import checks
 from exhume.io.source import Source
 
+FIRST_BLOCK = 1 << 17
+"""Bytes that the first block of a zstd frame may take, about."""
+
+FRAME_HEADER = 18
+"""Most bytes of the header of a zstd frame, with its magic number."""
+
+ANY_SIZE = 1 << 62
+"""No limit for the size that a frame states: its content is not kept in memory."""
+
 HEAD = 1 << 10
 """Bytes of the stream that contain most preambles."""
 
@@ -77,7 +86,7 @@ class Stream:
         """The first bytes of the stream: at least `size`, unless it is shorter or damaged."""
         found = b""
         if self.wrapped:
-            self.source.will_read(0, 1 << 17)  # about the largest first block of a frame
+            self.source.will_read(0, FIRST_BLOCK)
         try:
             for piece in self._decompressed() if self.wrapped else self.source.chunks(size=size):
                 found += piece
@@ -122,7 +131,7 @@ class Stream:
         self.frame_ends.clear()
         while at < source.size:
             try:
-                zstd_frame_size(source.read_up_to(at, 18), 1 << 62)
+                zstd_frame_size(source.read_up_to(at, FRAME_HEADER), ANY_SIZE)
             except (LimitExceededError, UnsupportedFeatureError):
                 raise
             except CodecError as error:
