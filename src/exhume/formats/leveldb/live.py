@@ -93,11 +93,10 @@ class LiveDatabase(DatabaseDirectory):
         jobs: int = 1,
         lean: bool = False,
     ) -> Iterator[T]:
-        """What `make` makes of the live rows with `start <= key < stop`, as columns of some thousand rows, on `jobs`
-        threads (0: one per core).
+        """Yield `make(rows)` for the live rows with `start <= key < stop`, some thousand at a time, by family and key.
 
-        They come by column family and key.  If `lean`, large values are extras, see `Extra`.  Raises at the first
-        damage on the way.
+        `make` is called on `jobs` threads (0: one per core).  If `lean`, large values are extras, see `Extra`.  Raises
+        at the first damage on the way.
         """
         self.require_sound()
         last, deletions = self.last_sequence(), self.range_deletions()
@@ -245,6 +244,7 @@ class LiveDatabase(DatabaseDirectory):
         return max([last, *(self.load_log(f).last_sequence for f in self.logs(Role.LIVE))])
 
     def _prefetch_live(self) -> None:
+        """Announce the reading of live logs and tables to the source."""
         hint_rows(self.tree, [file.name for file in self.logs(Role.LIVE) + self.tables(Role.LIVE)])
 
     def range_deletions(self) -> list[RangeDeletion]:
@@ -341,9 +341,10 @@ class LiveDatabase(DatabaseDirectory):
 
 
 def _first_write(versions: Iterable[Item]) -> tuple[Item | None, int]:
-    """Return the newest version of a key in logs, and the sequence number that RocksDB keeps for it when it updates
-    values in place. That is the number of the oldest write of the same type that no later one outgrew. `versions` come
-    newest first; None if the newest is not a value.
+    """Return the newest version of a key in logs, and the sequence number that RocksDB keeps when it updates in place.
+
+    A write replaces the value before it in place if that has the same type and is not shorter; the number stays that of
+    the value that was there first.  `versions` come newest first.  Returns None if the newest is not a value.
     """
     newest, number, kind, size = None, 0, 0, 0
     for one in versions:

@@ -21,10 +21,12 @@ from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.tuples import NamedTuple
 
 _CURRENT_MAX = 4096
+"""Bytes of CURRENT that are read."""
 _ELSEWHERE = frozenset("/\\\0")
 """Characters that only the name of a file in another directory has."""
 _ROCKSDB_TAGS = frozenset(Tags) - frozenset(range(Tags.NEW_FILE2 + 1)) - {Tags.COMPACTION_WATERLINE, Tags.IGNORABLE}
 _ROCKSDB_TAGS |= {Tags.MIN_LOG_NUMBER_TO_KEEP}
+"""Tags of version edits that only RocksDB writes."""
 
 
 def parse_current(data: bytes, where: Span, report: Report = checks.strict) -> str | None:
@@ -69,8 +71,9 @@ class ColumnFamily:
 
     @property
     def live_blobs(self) -> dict[int, BlobCounts]:
-        """The blob files that the database keeps: those with values that are in use, or that a table names as its
-        oldest, from the oldest that any table names on.
+        """The blob files that the database keeps.
+
+        These are the ones that a table names as its oldest, and those after the first of them with values in use.
 
         Spec: RocksDB db/version_builder.cc, SaveBlobFilesTo.
         """

@@ -1,7 +1,8 @@
-"""Types to readers: every type is compiled once into closures.
+"""Compiles the types of a registry into readers, each once.
 
-Runs of fixed-size fields become one `struct` call, everything else one closure per field.  The values are those that
-`decoder` describes.
+A reader is a closure that takes bytes, an offset and an end, and returns a value and the offset after it.  The reader
+of an object calls a step for each field, or one for a run of fields of fixed size, which a single `struct` call reads.
+The values are those that `decoder` describes.
 """
 
 from __future__ import annotations
@@ -63,9 +64,7 @@ if TYPE_CHECKING:
 
 
 class Compiler:
-    """Turns schemas into closures; recursive types refer to themselves through a table that is filled when they are
-    complete.
-    """
+    """Makes the readers of the types of a registry."""
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry

@@ -83,6 +83,8 @@ class Encoder:
 
 
 class _Compiler:
+    """Makes the writers of types, each once; a writer appends the bytes of a value to a buffer."""
+
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
         self._objects: dict[str, Write] = {}
@@ -195,6 +197,7 @@ class _Compiler:
         return many
 
     def _letter(self, each: Field) -> str:
+        """The `struct` format of a field of fixed size; that of an enumeration is its integer type's."""
         if each.type == "enum":
             return FIXED[self._registry.enum(each.object_type or "").enum_class]
         return FIXED[each.type]
@@ -344,19 +347,21 @@ class _Compiler:
 
 
 def _missing(name: str) -> EncodeFailure:
+    """The failure for an object without the field `name`."""
     failure = EncodeFailure("a field is missing")
     failure.path.append(name)
     return failure
 
 
 def _count(count: int, what: str) -> bytes:
+    """The stored form of a count or size; `what` is counted, for the error."""
     if count > MAX_COUNT:
         raise EncodeFailure(f"{what} is too long", f"at most {MAX_COUNT}", count)
     return pack_count(count)
 
 
 def _named(name: str, write: Write) -> FieldEncoder:
-    """Write one field of an object."""
+    """Return the encoder of the field `name`; `write` writes its value."""
 
     def part(out: bytearray, value: Mapping[str, Any]) -> None:
         """Write the field `name` of an object; errors get the name in their path."""

@@ -46,7 +46,7 @@ OTHER_TYPES: Final = frozenset(
 )
 
 MAX_TYPE_DEPTH: Final = 32
-"""Containers inside containers within one field."""
+"""Most containers inside containers within one field."""
 
 
 class Field(NamedTuple):
@@ -195,7 +195,7 @@ class Registry:
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Registry:
-        """Parses registry JSON; unknown keys are ignored.
+        """Parse registry JSON; unknown keys are ignored.
 
         Raises the error of rule ARK-410 for text that is not JSON or not a registry.
         """
@@ -269,6 +269,7 @@ class Registry:
 
 
 def _walk(each: Field) -> Iterator[Field]:
+    """A field, and the element and key types within it."""
     yield each
     for inner in (each.key, each.value):
         if inner is not None:
@@ -276,6 +277,7 @@ def _walk(each: Field) -> Iterator[Field]:
 
 
 def _split_name(name: str) -> tuple[str, str]:
+    """The namespace ("" without one) and the last part of a qualified name."""
     namespace, _, bare = name.rpartition("::")
     return namespace, bare
 
@@ -289,6 +291,7 @@ class _BadRegistryError(Exception):
 
 
 def _need(condition: bool, what: str, path: str) -> None:
+    """Raise `_BadRegistryError` unless the condition holds; `what` is the problem, `path` its place in the JSON."""
     if not condition:
         raise _BadRegistryError(what, path)
 
@@ -317,6 +320,7 @@ def _list(raw: dict[str, Any], key: str, path: str) -> list[Any]:
 
 
 def _qualified(raw: Any, path: str) -> str:
+    """The qualified name of a schema or enumeration in its JSON form.  Raises if it has none."""
     _need(isinstance(raw, dict), "not an object", path)
     name, namespace = raw.get("name"), raw.get("object_namespace") or ""
     _need(isinstance(name, str) and bool(name) and isinstance(namespace, str), "no usable name", path)

@@ -1,7 +1,7 @@
-"""Values of messages above the limit `payload_size`, read once, forwards: checked, and printed as JSON.
+"""Messages above the limit `payload_size`: checked and printed as JSON in one pass, without making their values.
 
-The same fields, in the same order and with the same faults as those of the readers that `compiler` makes, without
-making the value: memory is that of a chunk, or of the longest key of a dictionary.
+The fields, their order and the faults are those of the readers that `compiler` makes.  Memory is that of a chunk, or of
+the longest key of a dictionary.
 
 Spec: rbuf wire format.
 """
@@ -73,7 +73,7 @@ NUMBERS: Final = 1 << 13
 
 
 class UncheckedError(Exception):
-    """A value that the readers print otherwise than field by field: it has to be in memory."""
+    """A value that cannot be printed field by field, as it has to be in memory as a whole."""
 
 
 def check_value(decoder: Decoder, data: LargeValue, span: Span, notes: list[Note] | None = None) -> None:
@@ -107,7 +107,7 @@ def _texts(decoder: Decoder, data: LargeValue, span: Span, notes: list[Note] | N
 
 
 class _MessageWalk:
-    """One pass over the bytes of a message."""
+    """One pass over the bytes of a message: its methods read a value and yield its JSON text."""
 
     def __init__(self, decoder: Decoder, data: LargeValue, notes: list[Note] | None) -> None:
         self._registry = decoder.registry
@@ -133,12 +133,13 @@ class _MessageWalk:
         yield from self._object(self._registry.schema(name), size)
         self.end = end = self._at
         last = b""
-        for piece in self._bytes.pieces(size - end + 1):  # up to the checksums, which follow the last byte
+        for piece in self._bytes.pieces(size - end + 1):  # one more than there are: checksums are compared at the end
             last = (last + piece)[-len(TRAILER_MAGIC_BYTES) :]
         if end != size and last == TRAILER_MAGIC_BYTES:
             raise UncheckedError
 
     def _note(self, rule: Any, start: int, end: int, detail: str = "") -> None:
+        """Add a note about bytes `[start, end)`, except within a value that is dropped."""
         if not self._quiet:
             self._state.note(rule, start, end, detail)
 
@@ -153,6 +154,7 @@ class _MessageWalk:
             raise
 
     def _fixed(self, size: int, end: int) -> bytes:
+        """Take the next `size` bytes.  Raises `DecodeFailure` if they exceed `end`."""
         if self._at + size > end:
             raise short(self._at, size, end)
         return self._bytes.take(size)
@@ -191,7 +193,10 @@ class _MessageWalk:
         yield "}"
 
     def _member(self, each: Field, end: int, lead: str) -> Generator[str, None, str]:
-        """A field, preceded by `lead`; return what precedes the next."""
+        """Yield a field as a member of its object, preceded by `lead`; return the `lead` of the next: a comma, or "".
+
+        Constants and removed fields have no text; the bytes of a removed one are read past.
+        """
         if each.constant:
             return lead
         try:
@@ -209,7 +214,7 @@ class _MessageWalk:
         return ","
 
     def _filled(self, fields: Sequence[Field], lead: str) -> Generator[str, None, str]:
-        """Fields that are not there: their defaults."""
+        """Yield the defaults of fields without bytes, preceded by `lead`; return the `lead` of the next member."""
         fill, cost = self._defaults.filler(tuple(fields))
         self._state.spend(cost, self._at)
         out: dict[str, Any] = {}
