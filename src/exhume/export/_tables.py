@@ -147,7 +147,7 @@ def exporter(kind: type[TableFile]) -> Exporter:
         if output == "-":
             names = ", ".join(list(tables)[:20])
             raise WriterError(f"one stream contains only one table: choose one, or name a directory: {names}")
-        with contextlib.ExitStack() as stack:  # at whose end all files get their names, or none does
+        with contextlib.ExitStack() as stack:  # at its end, all files get their names, or none does
             there = Path(output) if overwrite and Path(output).is_dir() else None
             folder = there or stack.enter_context(AtomicDirectory(output)).temporary
             if there is None:
@@ -208,7 +208,7 @@ def _copy_together(
 def _count(report: ExportReport, schema: Any, batch: Any, progress: Progress) -> None:
     report.written["rows"] += batch.num_rows
     if not schema.names:
-        report.lost[NO_COLUMNS] += batch.num_rows  # no target can hold them
+        report.lost[NO_COLUMNS] += batch.num_rows  # no target can store rows without columns
     progress(report.written["rows"], None, "rows")
 
 
@@ -251,7 +251,7 @@ def _rendered(reader: Any, render: Callable[[Any], bytes] | None, jobs: int) -> 
                     yield None
                     continue
                 buffer = pa.BufferOutputStream()
-                with pa.ipc.new_stream(buffer, part.schema) as stream:  # a slice pickles all that it is a slice of
+                with pa.ipc.new_stream(buffer, part.schema) as stream:  # a pickled slice would contain the whole batch
                     stream.write_batch(part)
                 yield buffer.getvalue().to_pybytes()
 

@@ -18,12 +18,12 @@ LONG = 1 << 20
 """Bytes of a batch, and of a row on average, above which it is written value by value."""
 
 GROUP_ROWS = 1 << 20
-"""A row group ends with the batch that reaches this many rows,"""
+"""A row group ends with the batch that reaches this many rows, or `GROUP_BYTES`."""
 
 GROUP_BYTES = 64 << 20
-"""or this many bytes in memory: small batches share one, and memory stays bounded.
+"""A row group ends with the batch that reaches this many bytes in memory, which bounds the memory.
 
-With several jobs one group is written in parallel with the making of the next."""
+With several jobs, one group is written while the next is made."""
 
 
 LONG_ROW = 32 << 10
@@ -70,7 +70,7 @@ class ArrowFile(TableFile):
         self._writer = self.pa.ipc.new_stream(self.file, self.schema)
 
     def write(self, batch: Any) -> None:
-        self._writer.write_batch(batch)  # which copies: a thread for it costs more than it saves
+        self._writer.write_batch(batch)  # a thread for it would cost more than it saves, as writing only copies
 
     def close(self) -> None:
         self._writer.close()

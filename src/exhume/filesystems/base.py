@@ -72,15 +72,15 @@ class OpenObjectCache(Generic[T]):
 
     def _forget(self) -> None:
         self._held: OrderedDict[object, SharedObject[T]] = OrderedDict()
-        self._lock = threading.RLock()  # a finalizer may come in at any time
+        self._lock = threading.RLock()  # reentrant: a finalizer may run in this thread at any time
 
     @contextmanager
     def lease(
         self, key: object, opener: Callable[[], T], identify: Callable[[T], Any] = lambda item: None
     ) -> Iterator[SharedObject[T]]:
-        """A context that holds the thing of that key open.
+        """Keep the object of a key open within a `with`; `opener` opens it if needed.
 
-        It is opened again if `identify` no longer returns the value that it had when it was opened.
+        It is opened again if `identify` no longer returns the value that it returned then.
         """
         held = self._take(key)
         if held is not None and identify(held.item) != held.identity:
@@ -283,7 +283,7 @@ class ArchiveFileSystem(ReadOnlyFileSystem):
                         compressed.setdefault(path, []).append(_Request(index, (first, last)))
                 except EntryNotFoundError:
                     out[index] = FileNotFoundError(path)
-                except Exception as error:  # the answer for this path, as in `_fill`
+                except Exception as error:  # the result for this path, as in `_fill`
                     out[index] = error
             for source, ranges in uncompressed.values():
                 _fill(out, ranges, partial(source.read_many, [one.span for one in ranges]))

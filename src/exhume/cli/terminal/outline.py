@@ -38,7 +38,7 @@ WINDOW = 1 << 20
 """Bytes that a search reads at a time."""
 
 WALKED = 64 << 20
-"""Bytes of archives that are read to find their sections, before the first view."""
+"""Up to this many bytes, an archive is read completely to find its sections, before the first view."""
 
 PATIENCE = 3.0
 """Seconds that one step into a long array takes at most."""
@@ -175,12 +175,12 @@ class Outline:
         return out
 
     def path_to(self, offset: int, source: str | None) -> tuple[list[int], int] | None:
-        """Which child to unfold at each level to get to the innermost section of a byte, and its number."""
+        """Return the index of the child to unfold at each level for the innermost section of a byte, and its number."""
         numbers = self.found.numbers_at(offset, source)
         return (self.path_of(numbers[-1]), numbers[-1]) if numbers else None
 
     def path_of(self, number: int) -> list[int]:
-        """Which child to unfold at each level to get to the section of a number."""
+        """Return the index of the child to unfold at each level to get to the section of a number."""
         path: list[int] = []
         first, last = 0, len(self.found)
         if 1 < len(self._files) <= MOST_FILES:
@@ -205,7 +205,7 @@ class Outline:
 
 
 def sections_of(archive: Any) -> SectionMap:
-    """The sections to browse: of a large or remote archive, as it states them itself, because walking it takes long."""
+    """Return the sections to browse; for a large or remote archive only its outline, as finding all takes long."""
     found: SectionMap = archive.outline() if isinstance(archive, Archive) else archive.sections()
     sources = found.sources.values()
     if sum(source.size for source in sources) > WALKED or any(source.is_remote for source in sources):
@@ -263,7 +263,7 @@ def _elements(section: Section, array: Field, fields: Trees, first: int = 0) -> 
 
 
 def _joined_span(first: Span | None, last: Span | None) -> Span | None:
-    """From the beginning of a span to the end of another."""
+    """Return the span from the start of one to the end of another; the first if either is None."""
     if first is None or last is None:
         return first
     if first.payload is None or last.payload is None:

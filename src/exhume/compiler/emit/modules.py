@@ -325,6 +325,7 @@ def pausing(model: Model, steps: list[str], root: Type) -> tuple[Type, Field] | 
 
 
 def _inside(type: Type) -> list[Structure]:
+    """Return the structures that the stored fields of a type may be, with repetitions."""
     return [kind for one in type.fields() if one.value is None for kind in structures(one.one)]
 
 
@@ -348,7 +349,7 @@ def module_text(
 
 
 def _parts(module: Module, type: Type) -> Iterator[str]:
-    """The source of what a module has for one type: its class, its reader, and the functions that its marks request."""
+    """Yield the sources for one type: its class, its reader, and the functions for its marks (`-columns`, ...)."""
     if module.traced:
         yield TracedClass(module, type).text()
         yield TracedReader(module, type).text()
@@ -386,7 +387,7 @@ def _names(schema: Type) -> Iterator[str]:
 
 
 def accepted(param: Field) -> str:
-    """The classes of Python that a parameter may have, as code: a tuple, empty for any."""
+    """Return the Python classes of a parameter's values as code: a tuple, empty if any class may occur."""
     word = family(combined(param.kind))
     return f"({''.join(f'{one}, ' for one in ACCEPTED.get(word, ()))})"
 

@@ -35,8 +35,10 @@ from exhume.compiler.ir.rows import CODED, ReadMethod, common_code, numbers_in_p
 from exhume.compiler.refusal import UnsupportedError
 
 MOST_CHOICES = 255
+"""Most cases of a switch, whose number is stored in one byte (0: none)."""
+
 MOST_FAILURES = 50
-"""Cases without columns, which all rows of a file are or are not."""
+"""Most cases of switches that may lack columns; a file with such a case is read as objects."""
 
 
 class WideScan(OutwardScan):
@@ -49,7 +51,7 @@ class WideScan(OutwardScan):
         super().__init__(of, module, type, prefix)
         outer = of if isinstance(of, WideScan) else None
         self.sets: list[Column] = [] if outer is None else outer.sets
-        """Columns that are not as long as the table."""
+        """Columns of lists within rows, which do not have one value per row."""
         self.around: tuple[Type, ...] = (*(() if outer is None else outer.around), type)
         self.asked: frozenset[str] = _asked(type) if outer is None else outer.asked  # type: ignore[assignment]
         """Every name in an expression."""
@@ -116,7 +118,7 @@ class WideScan(OutwardScan):
             self._ended(field, field.one, into, path, str(field.raw.get("type")))
 
     def _ended(self, field: Field, kind: Kind, into: str, path: str, type_name: str) -> None:
-        """Bytes or a string that something ends or pads."""
+        """Emit statements for bytes or a string with a terminator or padding; they are copied to find the end."""
         if "process" in field.raw:
             raise UnsupportedError("decoded bytes have no position in the file")
         self.lines.add(f"at_{into} = at")
