@@ -29,6 +29,7 @@ LARGE: Final = 16 << 20
 """Bytes of a block, or of its payload, above which it is read in chunks."""
 
 _ALL: Final = 1 << 63
+"""More bytes than any payload has."""
 
 
 class BlockOwner(Protocol):
@@ -53,6 +54,7 @@ class LargeBlock:
     size: int
 
     def __init__(self, file: BlockOwner, offset: int, size: int) -> None:
+        """Read the level of the block of `size` bytes at `offset`; its length field takes what the size implies."""
         self.file, self.offset, self.size = file, offset, size
         covered = next(n for n in range(1, size) if len(build_uleb128(size - CRC.size - n)) == n)
         self._body = offset + covered
@@ -161,7 +163,7 @@ class PayloadPart(NamedTuple):
 
 
 def _parts(forward: ForwardReader) -> Iterator[PayloadPart]:
-    """See `LargeBlock.portions`.  Raises `MalformedRecordsError`."""
+    """Yield the parts of a payload; see `LargeBlock.parts`.  Raises `MalformedRecordsError`."""
     while window := forward.peek(PIECE):
         start = forward.at
         try:
@@ -172,11 +174,13 @@ def _parts(forward: ForwardReader) -> Iterator[PayloadPart]:
             forward.skip(end)
             yield PayloadPart(start, window[:end])
             continue
+        # The first record is not whole: it is a long one if it exceeds a full window, else it is malformed.
         found = malformed_records(window, 0)
         if found.reason != OVERRUN or len(window) < PIECE:
             raise MalformedRecordsError(found.reason, start, found.length)
         forward.skip(len(build_uleb128(found.length)))
         stop = forward.at + found.length
+        # The caller may read the record; the rest of it is skipped afterwards.
         yield PayloadPart(forward.at, b"", forward, found.length)
         forward.skip(stop - forward.at)
         if forward.at < stop:
@@ -205,7 +209,8 @@ class LargeScan(NamedTuple):
 def scan_large(block: LargeBlock, seen: Callable[[bytes], object]) -> LargeScan | None:
     """Count the records of a block and check their order; None without records.  Raises the same errors as `parts`.
 
-    Where long records begin alike, a second pass over the payload follows the first, one record later.
+    Long records whose first bytes are equal are compared in chunks.  The record before is then read by a second pass
+    over the payload (`previous_record`), because the first pass is already after it.
     """
     previous_record: ForwardReader | None = None
     first: RecordPlace | None = None

@@ -202,11 +202,14 @@ def _walk(
     *,
     codec_known: bool,
 ) -> None:
-    """Walk all blocks; record kept and lost blocks, and the content of every range."""
+    """Walk all blocks; add kept and lost blocks, and the outcome of every range, to `recovery`.
+
+    `hints` are the size and level of each block that the index names, by its offset.
+    """
     recovery.ranges.append(FileRange(0, start, Outcome.REBUILT, "header"))
     digest = sha256()
     last: bytes | None = None
-    kept: dict[tuple[int, int], int] = {}
+    kept: dict[tuple[int, int], int] = {}  # the offset of each kept block, by its checksum and size
     # A file longer than its header states has something twice: a repeated block must not duplicate records.
     size = recovery.file.header.file_size
     excess = recovery.file.source.size - size if codec_known and size else 0
@@ -233,13 +236,8 @@ def _walk(
                 recovery.lost_blocks += 1
                 what = FileRange(one.start, one.end, Outcome.LOST, "data block", problem.message, problem.code)
             else:
-                outcome = (
-                    Outcome.RECOVERED
-                    if one.block.is_data
-                    else Outcome.REBUILT
-                    if one.block.is_index
-                    else Outcome.IGNORED
-                )
+                other = Outcome.REBUILT if one.block.is_index else Outcome.IGNORED
+                outcome = Outcome.RECOVERED if one.block.is_data else other
                 what = FileRange(one.start, one.end, outcome, f"{kind_of(one.block.level)} block")
             recovery.ranges.append(what)
             progress(one.end, recovery.file.source.size, "bytes")
@@ -296,6 +294,7 @@ def _copied(
     if at is None or decoded is None or isinstance(decoded, ExhumeError):
         return None
     payload, scan = decoded
+    # Without a copy, records in order allow the same block twice only if all of its records are equal.
     uniform = scan.records and payload[slice(*scan.first)] == payload[slice(*scan.last)] and scan.unsorted < 0
     extra = block.offset not in hints and (at in hints or excess >= block.size)
     return at if extra or not uniform else None
@@ -409,6 +408,7 @@ def _guess_codec(recovery: Recovery, block: RawBlock) -> bool:
 
 
 def _payloads(recovery: Recovery, jobs: int) -> Iterator[bytes]:
+    """The payloads of the kept blocks, in the order of the file."""
     file = recovery.file
     return map_ordered(lambda kept: file.payload(file.read(kept.offset, kept.size)), recovery.kept, jobs)
 

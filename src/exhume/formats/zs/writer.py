@@ -196,6 +196,7 @@ class ZsWriter(Writer):
     # Blocks
 
     def _flush_buffer(self) -> None:
+        """Make a data block of the buffered records."""
         if self._buffer:
             records, self._buffer, self._buffered = self._buffer, [], 0
             self._submit(frame_records(records))
@@ -283,7 +284,7 @@ class ZsWriter(Writer):
     # The end
 
     def _write_header(self, magic: bytes, *, crc: int | None = None) -> None:
-        """Magic, length, header and checksum, at the start of the file."""
+        """Write magic number, length, header and checksum at the start of the file; `crc` replaces the checksum."""
         file = self._output.file
         file.seek(0)
         raw = build_header(self._header)
@@ -312,6 +313,7 @@ class ZsWriter(Writer):
                 file_size=self._offset,
                 data_sha256=self._digest.digest(),
             )
+            # The file counts as incomplete until all else is on the disk: the magic number comes last.
             self._sync()
             self._write_header(INCOMPLETE_MAGIC)
             self._sync()
@@ -334,9 +336,7 @@ class ZsWriter(Writer):
 
 
 LARGEST_RECORD = LARGEST_BLOCK
-"""Larger records would not be read back; input without any terminator (a device, a wrong terminator) is refused
-early.
-"""
+"""Larger records could not be read back.  Input without any terminator, such as a device, is rejected early."""
 
 
 READ_SIZE = 1 << 20
