@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import pickle
 import subprocess
 import sys
+import threading
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +21,7 @@ import pytest
 
 import exhume
 from exhume.errors import EntryNotFoundError, SourceError, UnsupportedOperationError
-from exhume.tabular.dataset import Scan
+from exhume.tabular.dataset import Scan, _others_run
 from tests.archives import label, own_archives
 
 
@@ -81,6 +83,25 @@ def test_datafusion_pushes_columns_down(archive: Any, requested: list[list[str]]
     assert context.sql("SELECT sum(n) AS s FROM events").to_pylist() == [{"s": 3000 * 2999 // 2}]
     assert requested[0] == ["level", "n", "o.e f"]
     assert ["n"] not in requested, "it was kept"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="states of threads are those of Linux")
+def test_a_thread_that_is_ready_to_run_is_noticed() -> None:
+    ended = threading.Event()
+
+    def work() -> None:
+        digest = hashlib.sha256()
+        while not ended.is_set():
+            digest.update(bytes(1 << 20))  # without the interpreter's lock
+
+    thread = threading.Thread(target=work, name="a) R (b")
+    thread.start()
+    try:
+        assert any(_others_run() for _ in range(10_000))
+    finally:
+        ended.set()
+        thread.join()
+    assert not all(_others_run() for _ in range(10_000))
 
 
 @pytest.mark.parametrize("unused", ["s", "s.to_reader().close()", "next(iter(s.to_batches()))", "s.head(1)"])

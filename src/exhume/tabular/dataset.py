@@ -14,6 +14,8 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import Any, Final, NoReturn, Protocol
 
 from exhume.errors import SourceError, UnsupportedOperationError
@@ -76,6 +78,8 @@ _SCANS: Final[weakref.WeakSet[Scan]] = weakref.WeakSet()
 """Scans that Arrow or a caller still has."""
 _STEP_S: Final = 0.01
 """Seconds of each wait for threads of Arrow when the interpreter exits."""
+_PATIENCE: Final = 200
+"""Waits at most while another thread is ready to run: on a busy machine it may get no processor for a while."""
 
 
 @atexit.register
@@ -88,8 +92,24 @@ def _end_scans() -> None:
         if all(scan.ended for scan in scans):
             break
         time.sleep(_STEP_S)
-    if scans:
-        time.sleep(5 * _STEP_S)  # time for its threads to leave Python
+    if not scans:
+        return
+    time.sleep(5 * _STEP_S)  # time for its threads to leave Python
+    for _ in range(_PATIENCE):
+        if not _others_run():
+            break
+        time.sleep(_STEP_S)
+
+
+def _others_run() -> bool:
+    """Whether another thread of this process runs or waits for a processor; False where that is unknown."""
+    own = str(threading.get_native_id())
+    with suppress(OSError):
+        for task in Path("/proc/self/task").iterdir():
+            # The state follows the name, which is in parentheses and may contain some.
+            if task.name != own and (task / "stat").read_bytes().rpartition(b")")[2].split()[:1] == [b"R"]:
+                return True
+    return False
 
 
 class ArchiveDataset(dataset.Dataset):  # type: ignore[misc]
