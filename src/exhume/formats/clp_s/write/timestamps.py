@@ -11,6 +11,7 @@ A string is *exact* when printing the stored integer under the pattern reproduce
 from __future__ import annotations
 
 import enum
+import functools
 import re
 from dataclasses import dataclass
 from typing import Final
@@ -81,57 +82,62 @@ _e = r"(?P<e> \d)"
 _Y = r"(?P<Y>\d{4})"
 _y = r"(?P<y>\d\d)"
 _MINUTES = r"(?P<H>\d\d)(?P<x_h>:)(?P<M>\d\d)"
-_SHAPES: Final = tuple(
-    re.compile(shape, re.ASCII)
-    for shape in (
-        # 2024-01-02T03:04:05.678Z and its relatives, bracketed or not
-        rf"(?P<x0>\[|<<<|){_Y}(?P<x1>[-/ ])(?P<m>\d\d)(?P<x2>(?P=x1)){_d}(?P<x3>T|:|  ?)"
-        rf"{_TIME}{_FRACTION}{_ZONE}(?P<x4>\]?)",
-        # 20240102-03:04:05
-        rf"(?P<x0>\[?){_Y}(?P<m>\d\d){_d}(?P<x1>[-T ]){_TIME}{_FRACTION}{_ZONE}(?P<x2>\]?)",
-        # 24/01/02 03:04:05
-        rf"{_y}(?P<x1>[-/ ])(?P<m>\d\d)(?P<x2>(?P=x1)){_d}(?P<x3>[ T:]){_TIME}{_FRACTION}{_ZONE}",
-        # 240102  3:04:05
-        rf"{_y}(?P<m>\d\d){_d}(?P<x1>[ T])(?P<k> \d|1\d|2\d)(?P<x2>:)(?P<M>\d\d)(?P<x3>:)(?P<S>\d\d)",
-        # Tue, 02 Jan 2024 03:04:05 +0000 and 02 Jan 2024 03:04:05,678
-        *(
-            rf"(?:{_a}(?P<x0>, ))?{day}(?P<x1> ){_b}(?P<x2> ){year}(?P<x3> ){clock}{_ZONE}"
-            for clock in (f"{_TIME}{_FRACTION}", _MINUTES)
-            for year in (_Y, _y)
-            for day in (_d, _e)
-        ),
-        # 02-Jan-2024T03:04:05, 02 January 2024 03:04:05
-        *(
-            rf"{day}(?P<x1>[-/ ]){month}(?P<x2>(?P=x1)){year}(?P<x3>[ T:]){_TIME}{_FRACTION}{_ZONE}"
-            for month in (_b, _B)
-            for year in (_Y, _y)
-            for day in (_d, _e)
-        ),
-        # 02/Jan/2024:03:04:05 +0000, 02/01/2024:03:04:05
-        rf"(?P<x0>\[?){_d}(?P<x1>[-/]){_b}(?P<x2>(?P=x1)){_Y}(?P<x3>:){_TIME}{_ZONE}(?P<x4>\]?)",
-        rf"(?P<x0>\[?){_d}(?P<x1>[-/])(?P<m>\d\d)(?P<x2>(?P=x1)){_Y}(?P<x3>:){_TIME}{_ZONE}(?P<x4>\]?)",
-        # Jan 02, 2024  3:04:05 PM
-        *(
-            rf"{_b}(?P<x0> ){_d}(?P<x1>, ){_Y}(?P<x2> ){hour}"
-            r"(?P<x3>:)(?P<M>\d\d)(?P<x4>:)(?P<S>\d\d)(?P<x5> )(?P<p>[AP]M)"
-            for hour in (r"(?P<l> \d|1\d)", r"(?P<I>\d\d)")
-        ),
-        # January 02, 2024 03:04
-        rf"{_B}(?P<x0> ){_d}(?P<x1>, ){_Y}(?P<x2> )(?P<H>\d\d)(?P<x3>:)(?P<M>\d\d)",
-        rf"{_b}(?P<x0> ){_d}(?P<x1>, ){_Y}(?P<x2> )(?P<H>\d\d)(?P<x3>:)(?P<M>\d\d)",
-        # Tue Jan  2 03:04:05 2024, bracketed or not
-        *(
-            rf"(?P<x>\[?){_a}(?P<x0> ){_b}(?P<x1> ){day}(?P<x2> ){_TIME}{_FRACTION}(?P<x3> ){_Y}(?P<x4>\]?)"
-            for day in (r"(?P<e> \d|[123]\d)", r"(?P<d>0\d)")
-        ),
-        # Jan 02 03:04:05, Jan  2 03:04:05, 01-02 03:04:05.678 (no year: 1970)
-        rf"{_b}(?P<x0> ){_d}(?P<x1> ){_TIME}{_FRACTION}{_ZONE}",
-        rf"{_b}(?P<x0> ){_e}(?P<x1> ){_TIME}{_FRACTION}{_ZONE}",
-        rf"(?P<m>\d\d)(?P<x0>[- ]){_d}(?P<x1> ){_TIME}{_FRACTION}",
-        # 2024-01-02
-        rf"{_Y}(?P<x0>-)(?P<m>\d\d)(?P<x1>-){_d}",
-    )
+_SHAPES: Final = (
+    # 2024-01-02T03:04:05.678Z and its relatives, bracketed or not
+    rf"(?P<x0>\[|<<<|){_Y}(?P<x1>[-/ ])(?P<m>\d\d)(?P<x2>(?P=x1)){_d}(?P<x3>T|:|  ?)"
+    rf"{_TIME}{_FRACTION}{_ZONE}(?P<x4>\]?)",
+    # 20240102-03:04:05
+    rf"(?P<x0>\[?){_Y}(?P<m>\d\d){_d}(?P<x1>[-T ]){_TIME}{_FRACTION}{_ZONE}(?P<x2>\]?)",
+    # 24/01/02 03:04:05
+    rf"{_y}(?P<x1>[-/ ])(?P<m>\d\d)(?P<x2>(?P=x1)){_d}(?P<x3>[ T:]){_TIME}{_FRACTION}{_ZONE}",
+    # 240102  3:04:05
+    rf"{_y}(?P<m>\d\d){_d}(?P<x1>[ T])(?P<k> \d|1\d|2\d)(?P<x2>:)(?P<M>\d\d)(?P<x3>:)(?P<S>\d\d)",
+    # Tue, 02 Jan 2024 03:04:05 +0000 and 02 Jan 2024 03:04:05,678
+    *(
+        rf"(?:{_a}(?P<x0>, ))?{day}(?P<x1> ){_b}(?P<x2> ){year}(?P<x3> ){clock}{_ZONE}"
+        for clock in (f"{_TIME}{_FRACTION}", _MINUTES)
+        for year in (_Y, _y)
+        for day in (_d, _e)
+    ),
+    # 02-Jan-2024T03:04:05, 02 January 2024 03:04:05
+    *(
+        rf"{day}(?P<x1>[-/ ]){month}(?P<x2>(?P=x1)){year}(?P<x3>[ T:]){_TIME}{_FRACTION}{_ZONE}"
+        for month in (_b, _B)
+        for year in (_Y, _y)
+        for day in (_d, _e)
+    ),
+    # 02/Jan/2024:03:04:05 +0000, 02/01/2024:03:04:05
+    rf"(?P<x0>\[?){_d}(?P<x1>[-/]){_b}(?P<x2>(?P=x1)){_Y}(?P<x3>:){_TIME}{_ZONE}(?P<x4>\]?)",
+    rf"(?P<x0>\[?){_d}(?P<x1>[-/])(?P<m>\d\d)(?P<x2>(?P=x1)){_Y}(?P<x3>:){_TIME}{_ZONE}(?P<x4>\]?)",
+    # Jan 02, 2024  3:04:05 PM
+    *(
+        rf"{_b}(?P<x0> ){_d}(?P<x1>, ){_Y}(?P<x2> ){hour}"
+        r"(?P<x3>:)(?P<M>\d\d)(?P<x4>:)(?P<S>\d\d)(?P<x5> )(?P<p>[AP]M)"
+        for hour in (r"(?P<l> \d|1\d)", r"(?P<I>\d\d)")
+    ),
+    # January 02, 2024 03:04
+    rf"{_B}(?P<x0> ){_d}(?P<x1>, ){_Y}(?P<x2> )(?P<H>\d\d)(?P<x3>:)(?P<M>\d\d)",
+    rf"{_b}(?P<x0> ){_d}(?P<x1>, ){_Y}(?P<x2> )(?P<H>\d\d)(?P<x3>:)(?P<M>\d\d)",
+    # Tue Jan  2 03:04:05 2024, bracketed or not
+    *(
+        rf"(?P<x>\[?){_a}(?P<x0> ){_b}(?P<x1> ){day}(?P<x2> ){_TIME}{_FRACTION}(?P<x3> ){_Y}(?P<x4>\]?)"
+        for day in (r"(?P<e> \d|[123]\d)", r"(?P<d>0\d)")
+    ),
+    # Jan 02 03:04:05, Jan  2 03:04:05, 01-02 03:04:05.678 (no year: 1970)
+    rf"{_b}(?P<x0> ){_d}(?P<x1> ){_TIME}{_FRACTION}{_ZONE}",
+    rf"{_b}(?P<x0> ){_e}(?P<x1> ){_TIME}{_FRACTION}{_ZONE}",
+    rf"(?P<m>\d\d)(?P<x0>[- ]){_d}(?P<x1> ){_TIME}{_FRACTION}",
+    # 2024-01-02
+    rf"{_Y}(?P<x0>-)(?P<m>\d\d)(?P<x1>-){_d}",
 )
+
+
+@functools.cache
+def _shapes() -> tuple[re.Pattern[str], ...]:
+    """The shapes of timestamps, compiled when the first one is parsed: that takes 10 ms, and logs may have none."""
+    return tuple(re.compile(shape, re.ASCII) for shape in _SHAPES)
+
+
 _INTEGER: Final = re.compile(r"0|-?[1-9][0-9]{0,18}")
 _DECIMAL: Final = re.compile(r"(-?)(0|[1-9][0-9]{0,18})\.([0-9]{1,9})")
 
@@ -187,7 +193,7 @@ def parse_timestamp(text: str, dialect: TimeDialect, *, quoted: bool = True) -> 
     number = _parse_number(text, dialect, quoted)
     if number is not None or not quoted:
         return number
-    for shape in _SHAPES:
+    for shape in _shapes():
         match = shape.fullmatch(text)
         if match is not None:
             return _from_match(match, dialect)
@@ -390,16 +396,17 @@ _LOSSY_PARTS: Final = {
     "a": _a,
     "p": r"(?P<p>[AP]M)",
 }
-_LOSSY_SHAPES: Final = tuple(
-    (
-        words,
-        pattern,
-        re.compile(
-            re.sub(r"%(.)|([^%]+)", lambda m: _LOSSY_PARTS[m[1]] if m[1] else re.escape(m[2]), pattern), re.ASCII
-        ),
-    )
-    for words, pattern in _LOSSY
-)
+
+
+@functools.cache
+def _lossy_shapes() -> tuple[tuple[int, str, re.Pattern[str]], ...]:
+    """Leading words, pattern and shape of each form that writers before 0.5 took, compiled when they are used."""
+
+    def shape(pattern: str) -> re.Pattern[str]:
+        parts = re.sub(r"%(.)|([^%]+)", lambda m: _LOSSY_PARTS[m[1]] if m[1] else re.escape(m[2]), pattern)
+        return re.compile(parts, re.ASCII)
+
+    return tuple((words, pattern, shape(pattern)) for words, pattern in _LOSSY)
 
 
 def parse_timestamp_lossily(text: str) -> ParsedTimestamp | None:
@@ -407,7 +414,7 @@ def parse_timestamp_lossily(text: str) -> ParsedTimestamp | None:
 
     For strings that `parse_timestamp` does not take, or does not take exactly; the result is marked as not exact.
     """
-    for words, pattern, shape in _LOSSY_SHAPES:
+    for words, pattern, shape in _lossy_shapes():
         start = 0
         for _ in range(words):
             start = text.find(" ", start) + 1
