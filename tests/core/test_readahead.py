@@ -49,6 +49,17 @@ def test_small_reads_in_sequence_are_few_requests() -> None:
     assert requested.size <= 2 * 900_000
 
 
+def test_several_sequential_reads_do_not_end_each_other() -> None:
+    requested = Requested()
+    starts = range(0, readahead.RUNS * 200_000, 200_000)
+    for step in range(0, 100_000, 1000):
+        for start in starts:
+            assert requested.read(start + step, start + step + 1000) == DATA[start + step : start + step + 1000]
+    assert len(requested.fetched) < 15 * readahead.RUNS
+    assert requested.read(900_000, 900_001) == DATA[900_000:900_001]
+    assert len(requested.ahead._runs) == readahead.RUNS
+
+
 def test_scattered_reads_fetch_little_more_than_they_want() -> None:
     requested = Requested()
     for start in range(0, 900_000, 900):

@@ -250,9 +250,8 @@ class ReadAhead:
 
     def _add(self, run: SequentialRead) -> SequentialRead:
         """Add a sequence of reads; the oldest is dropped when there are too many."""
-        for old in self._runs[: len(self._runs) - RUNS + 1]:
-            self._runs.remove(old)
-            _drop(old)
+        while len(self._runs) >= RUNS:
+            _drop(self._runs.pop(0))
         self._runs.append(run)
         return run
 
@@ -305,7 +304,7 @@ class ReadAhead:
                 if end == at + len(data) and run.stop is None:
                     _hold(run, 0, b"")
                 else:
-                    self._prefetch_next(run, at + len(data), 0)
+                    self._prefetch_next(run, at + len(data), in_flight=0)
                 return kept
             if run.coming and start < at:  # another thread has read further in this run
                 return self._fetch(start, end, end)
@@ -331,7 +330,7 @@ class ReadAhead:
             run.coming = run.coming[1:]
         if run.coming and run.coming[0].start <= first:
             piece, run.coming = run.coming[0], run.coming[1:]
-            self._prefetch_next(run, piece.stop, not piece.is_there)
+            self._prefetch_next(run, piece.stop, in_flight=not piece.is_there)
             data = piece.take()
             if data is not None:
                 return data[first - piece.start :]
@@ -341,21 +340,22 @@ class ReadAhead:
         if self._ahead is None or run.stop is None or end > run.stop:
             stop = self._size if run.stop is None or end > run.stop else run.stop
             return self._fetch(first, end, min(stop, end + min(run.length, PREFETCH_SIZE)))
-        # An announced range: fetch a chunk in this thread, and the next ones in others.
+        # An announced range: fetch a chunk in this thread, and the next ones in others.  A small read gets a whole
+        # chunk more, since many follow; a large one at most as many bytes as were read since the last gap.
         end = min(end, first + PREFETCH_SIZE)
         stop = end + PREFETCH_SIZE if end - first < SMALL_READ else max(end, first + min(run.read, PREFETCH_SIZE))
         stop = min(run.stop, stop)
         ticket = self._pace.begin()
         size = 0
         try:
-            self._prefetch_next(run, stop, 1)
+            self._prefetch_next(run, stop, in_flight=1)
             data = self._fetch(first, end, stop)
             size = len(data)
         finally:
             self._pace.end(ticket, size)
         return data
 
-    def _prefetch_next(self, run: SequentialRead, at: int, in_flight: int) -> None:
+    def _prefetch_next(self, run: SequentialRead, at: int, *, in_flight: int) -> None:
         """Start to fetch the next chunks of an announced range, from `at` or after those in flight.
 
         `in_flight` is the number of chunks that the caller waits for itself.
