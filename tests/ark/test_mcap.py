@@ -345,6 +345,8 @@ def test_attachments_that_are_too_large_are_named(
     monkeypatch.setattr(mcap_import, "ATTACHED", 60)
     found, left = lost(written(), tmp_path / "x", exhume_cli)
     assert (found["attachments"], left) == (1, 40)
+    ran = exhume_cli("create", "ark", tmp_path / "x" / "x.mcap", "-o", tmp_path / "log")
+    assert "does not fit: a log keeps 60 bytes of attachments in total" in ran.text + ran.err
 
 
 def test_rbuf_messages_have_no_place_for_times(tmp_path: Path, exhume_cli: Cli) -> None:

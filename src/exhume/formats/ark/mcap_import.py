@@ -388,9 +388,8 @@ class _CarriedMetadata:
         for unit in self._found.attachments:
             record = read_attachment(file, unit) if unit.end - unit.start <= left else None
             if record is None:
-                why = (
-                    "is damaged" if unit.end - unit.start <= left else f"is larger than a log keeps ({ATTACHED} bytes)"
-                )
+                fits = unit.end - unit.start <= left
+                why = "is damaged" if fits else f"does not fit: a log keeps {ATTACHED} bytes of attachments in total"
                 self._report.lost["attachments"] += 1
                 self._report.notes.append(f"the attachment at offset {unit.start} {why}")
                 continue
