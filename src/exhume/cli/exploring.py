@@ -24,8 +24,8 @@ from exhume.registry import Format, get_format
 from exhume.view.explored import PATIENCE, ExploredArchive
 from exhume.view.server import ExploredImage
 
-MOST_COLUMNS = 60
-LONGEST_CELL = 400
+MOST_COLUMNS = 60  # of a table of rows
+LONGEST_CELL = 400  # characters
 MOST_PAGES = 40
 """Pages of a table of records that are kept, to go back to."""
 

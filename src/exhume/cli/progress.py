@@ -136,15 +136,17 @@ class ProgressBar:
         """State of the bar: `completed`, `total` and `text_shown`."""
         started, before = self._phase
         seconds, moved = max(time.monotonic() - started, 0.1), self._moved - before
-        if self._latest is not None and (self._latest[2].startswith("bytes") or moved < LEAST):
-            done, total, unit = self._latest
+        done, total, unit = self._latest or (0, None, "")
+        # The report counts bytes itself, or too little was read to show it.
+        if self._latest is not None and (unit.startswith("bytes") or moved < LEAST):
             text = f"{format_progress(done, total, unit)}, {rate(done, seconds, unit)}"
             return {"completed": done, "total": total, "text_shown": text}
         size = self._size if moved <= self._size else None
         text = f"{format_progress(moved, size, 'bytes read')}, {rate(moved, seconds, 'bytes')}" if moved else ""
+        # Nothing is reported yet: only the bytes that were read.
         if self._latest is None:
             return {"completed": moved, "total": size, "text_shown": text}
-        done, total, unit = self._latest
+        # Both: the bar, from 0 to 1, follows the larger share, since one item may be most of the bytes.
         shares = [part / whole for part, whole in ((done, total), (moved, size)) if whole]
         return {
             "completed": max(shares, default=0),

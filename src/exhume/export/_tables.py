@@ -28,7 +28,7 @@ from exhume.tabular.arrow import NESTED, import_pyarrow, text_array
 from exhume.tabular.report import CONTROLS, ESCAPED, ExportReport, escape_controls
 from exhume.tuples import NamedTuple
 
-PART_ROWS = 1 << 15
+PART_ROWS = 1 << 15  # rows per part of a batch
 PART_BYTES = 16 << 20
 """Largest batch from which a process makes a part of a file; the caller handles larger ones."""
 

@@ -226,6 +226,8 @@ def _pass(
 
 def _is_last(stream: Any, owner: Any, name: str) -> bool:
     """Return whether nothing is read from the stream after the array `name` of `owner`."""
+    # In each owner on this stream, the field being parsed must be the last of its sequence.  It is the last in `_debug`
+    # without an end.  An array (it has `arr`) may continue with elements after the current one.
     while owner is not None and owner._io is stream:  # noqa: SLF001 - as the parsers do
         if name.startswith("_m_"):  # an instance, after which the position is restored
             return True

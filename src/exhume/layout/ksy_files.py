@@ -23,7 +23,7 @@ from exhume.io.tree import Tree
 OURS = frozenset(("-columns", "-element", "-ends"))
 """Keys that mean something in the specifications of exhume only."""
 
-LONGEST_NUMBER = 200
+LONGEST_NUMBER = 200  # characters
 
 _BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 _NULLS = ("", "~", "null", "Null", "NULL")

@@ -162,7 +162,8 @@ class Explainer:
         for one in type_of(parsed).seq:
             if one.id in parsed.PLACES and self._is_room(parent):
                 self._traced_attribute(parsed, one.id, getattr(parsed, slot(one.id), None), docs, parent)
-        # Where fields are missing, it was stated where the reading stopped; what is computed from them adds nothing.
+        # An instance that failed is shown only if all stored fields were read: otherwise it failed because of those
+        # that are missing, and the note of the parent states where the parser stopped.
         whole = all(hasattr(parsed, slot(one.id)) for one in type_of(parsed).seq)
         for name in type_of(parsed).instances if self._left >= 0 else ():
             value, failure = self._instance(parsed, slot(name))

@@ -42,16 +42,17 @@ class Places(Sequence[dict[str, Any]]):
         self.stream = stream
         self._first = first
         self._width = width
-        self._starts = array("q")
+        self._starts = array("q")  # of the elements 0, mask + 1, 2 * (mask + 1), ...
         self.mask: int = 0
+        """One less than the distance of the elements with a kept start, which is a power of two."""
         self.known = 0
-        """Number of elements with a known end, without even ones.  Even: all are `width` bytes, or all are empty."""
+        """Number of elements with an end of their own; even ones (all of `width` bytes, or all empty) have none."""
         self.at: int = first
         """End of the last of them, as a position in the stream."""
         self._even = 0
         self._open = False  # whether there is one more element, read in part
         self._walked = walked
-        self._blocks: dict[int, list[int]] = {}
+        self._blocks: dict[int, list[int]] = {}  # all starts from a kept one to the next, by the index of the kept one
 
     @property
     def hidden(self) -> bool:

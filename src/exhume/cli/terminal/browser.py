@@ -28,7 +28,7 @@ from exhume.findings import Finding
 from exhume.io.source import StoppedError
 from exhume.layout.kaitai import Region, region_of
 
-MOST_FINDINGS = 10_000
+MOST_FINDINGS = 10_000  # findings that are kept
 VERDICT_STYLES = {"ok": "bold green", "damaged": "bold red", "incomplete": "bold magenta"}
 
 

@@ -49,8 +49,11 @@ INLINE = 2
 
 
 def short_forms(type: Type) -> Iterator[tuple[str, str]]:
-    """For each number of bytes, the condition under which a variable-length integer ends there, and its value then."""
-    known: dict[ex.Expr, ex.Expr] = {}
+    """Yield C code for the lengths of 1 to `INLINE` bytes of a variable-length integer: the condition, and the value.
+
+    The longest form of a type, whose last byte has no condition, is left to the function that reads any length.
+    """
+    known: dict[ex.Expr, ex.Expr] = {}  # the name of each field so far -> the C expression of its byte
     rules: list[ex.Expr] = []
     for number, group in enumerate(varint(type)[:INLINE]):
         place = f"at + {number}" if number else "at"

@@ -128,9 +128,12 @@ def _columns(scan: Scan) -> list[Column]:
 
 
 def _read_row(scan: Scan, each: bool) -> None:
-    """Emit statements that read one row; with `each`, a row has a stream of its own of `turn` bytes."""
+    """Emit statements that read one row; with `each`, a row has a stream of its own of `turn` bytes.
+
+    In that stream, `end` is the end of the row and `first` its start; `resume` keeps the end of the list.
+    """
     lines = scan.lines
-    lines.depth = 3
+    lines.depth = 3  # in the function, its `try` and its loop
     if each:
         scan.base = "first"
         lines.add(
@@ -290,6 +293,9 @@ def _filled(scan: Scan, type: Type) -> tuple[list[str], list[str]]:
     return made, [*out, "        columns.resume_at = at", "    return columns"]
 
 
+# `room_for`: `rows` elements took `taken` bytes, and `left` bytes follow.  As many more fit if they have the same
+# average size; 1/16 and 64 are added because they may be smaller.  The bounds are `wanted` (unless negative), one
+# element per byte, and 8 * rows + 64, since the rest may not contain elements.
 HEAD = '''"""Columns filled by compiled code; written by `make generated`, never edited by hand."""
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 

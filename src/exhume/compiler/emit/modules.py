@@ -242,12 +242,14 @@ class PausedReader(Reader):
             super()._read_many(field, into)
             return
         if self.counts or self.loose or "valid" in field.raw:
-            raise UnsupportedError("a list in which bits continue is read at once")
+            raise UnsupportedError("a list with `valid`, or whose elements may share a byte, is not read in batches")
         lines, count = self.lines, field.expr("repeat-expr")
         many = "None" if count is None else self._count(count)
         lines.add(f"many = {many}")
         # Functions that the caller of the paused reader uses: to read rows, an element, and to find the last one.
         rows, type = self._rows(field), tabled(field)
+        # If rows need arguments from around them, `rows` returns None for a file that cannot provide these: then
+        # elements are read one by one.
         element = not rows or (type is not None and bool(type.raw.get("-around")))
         if element:
             with lines.block("def element(at: int, index: int, run: Run) -> tuple[object, int]:"):
@@ -261,7 +263,8 @@ class PausedReader(Reader):
                 lines.add(f"return {self.code(until)}")
                 self.item = None
         self.index = ""
-        # The exception carries them and where the list starts.
+        # The exception carries them and where the list starts.  The assignment after it is never reached: it defines
+        # the variable that later statements use.
         given = ["rows" if rows else "None", "element" if element else "None", "None" if until is None else "last"]
         lines.add(f"raise {self.module.helper('Paused')}(at, end, many, run, {', '.join(given)})", f"{into} = None")
 

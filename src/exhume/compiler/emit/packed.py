@@ -34,18 +34,19 @@ class PackedReader:
         """The whole function."""
         rows, type = self.rows, self.rows.row.type
         self._structure(rows.row, "value", "parent", "")
-        made, self.lines = self.lines.lines, Lines()
+        made, self.lines = self.lines.lines, Lines()  # `made`: the statements of one row; then the function is written
         fields = rows.row.fields()
         kinds = [one.one for one in fields]
         padding = f"{rows.size - rows.used}x" if rows.size > rows.used else ""
         each = self.reader.unpacker(struct_format(kinds, fields) + padding, kinds, rows=True)
         into = ", ".join(self.values) if len(self.values) > 1 else f"({self.values[0]},)"
         loop = Lines()
-        loop.depth += rows.texts
+        loop.depth += rows.texts  # with strings, the loop is in a `try`: one level deeper
         with loop.block(f"for {into} in {each}(memoryview(view)[at : at + many * {rows.size}]):"):
             if rows.own:
                 loop.add(f"io = {self.module.helper('stream_of')}(view, at, at + {rows.size})")
                 loop.add(f"io.at = at + {rows.used}", f"at += {rows.size}")
+            # The lines of `made` are indented by one level already, which `add` does again.
             loop.add(*(line[4:] for line in made), "add_row(value)")
         self.lines.add("add_row = rows.append")
         if rows.texts:

@@ -60,6 +60,7 @@ class Draft(Solver):
         self.changed: bool = False
         self.virtual = OPEN * 8
         self.placed_now: set[Key] = set()
+        """Variables that stay as they are in this pass, because a position or a solution depends on them."""
         self.settled: set[str] = set()
         self.raws: dict[str, Raw] = {}
         self.owners: dict[tuple[int, int], str] = {}

@@ -289,7 +289,7 @@ class StoredValues(Numbers):
         rules = rules_of(one)
         choices = rules.get("any-of") or ([rules["eq"]] if "eq" in rules else [])
         found = [self.value(choice, scope) for choice in choices]
-        wanted = [one if isinstance(one, bytes) else one.encode() for one in found if isinstance(one, (bytes, str))]
+        wanted = [it if isinstance(it, bytes) else it.encode() for it in found if isinstance(it, (bytes, str))]
         return self.memo(scope.path, "valid", lambda: self.chance.choice(wanted)) if wanted else None
 
     def claim(self, raw: Raw) -> None:

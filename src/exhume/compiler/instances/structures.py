@@ -1,4 +1,7 @@
-"""Draws structures, streams of their own and repetitions, whose sizes, positions and counts follow from them."""
+"""Makes random structures, substreams (fields with a size of their own) and repeated fields.
+
+The sizes, positions and counts that the format stores are set afterwards, so that they match the content.
+"""
 
 from __future__ import annotations
 
@@ -206,8 +209,16 @@ class Structures(StoredValues):
     # Instances and repetition.
 
     def placed(self, place: ex.Expr, one: Field, stream: Stream, scope: Scope) -> int:
-        """Draw an instance at its place. Raises `RetryError` when the position is invalid."""
+        """Return the absolute position of an instance.
+
+        If the values that determine it may still change in this pass, choose a position (`chosen_place`) and set the
+        values to match; otherwise use the position that they state, and enlarge the stream up to it if possible.
+
+        Raises `RetryError` when the position is invalid.
+        """
         at = self.ask(place, one, scope)
+        # A structure is moved unless a value of its position is in use in this pass; numbers and bytes, which can be
+        # read anywhere, are moved only if the position is invalid.
         held = isinstance(one.one, (Structure, Switch))
         keys = [key for key in self.variables(place, scope) if key[0] == "value" and self.can_change(key)]
         moving = held and keys and not any(key in self.placed_now for key in keys)

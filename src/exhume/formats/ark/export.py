@@ -27,7 +27,7 @@ from exhume.tuples import NamedTuple
 
 R = TypeVar("R")
 
-PROGRESS_STEP = 4096
+PROGRESS_STEP = 4096  # messages
 
 LONG = 1 << 20
 """Characters of a cell above which rows are made piece by piece."""

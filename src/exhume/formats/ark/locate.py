@@ -48,7 +48,7 @@ from exhume.io.source import Source
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.recovery import ArchivePiece, CarvedArchive, CarveVerdict, VerifiedBy
 
-BATCH: Final = 4096
+BATCH: Final = 4096  # entries of an index that are examined at a time
 ENTRIES_EXAMINED: Final = 3
 """If this many messages of an object start with a header byte, all of them must; a single one may by accident."""
 

@@ -40,7 +40,7 @@ SKIPPED: Final = frozenset(
 """Records that only say where others are."""
 
 LOOSE: Final = frozenset((Kind.SCHEMA, Kind.CHANNEL, Kind.MESSAGE))
-STEP: Final = 1 << 20
+STEP: Final = 1 << 20  # bytes read at a time
 
 
 class Unit(NamedTuple):

@@ -54,7 +54,7 @@ from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.recovery import Outcome, SalvageMode, SalvageReport, VerifiedBy
 
-BATCH = 4096
+BATCH = 4096  # entries of an index that are examined at a time
 
 
 def salvage(

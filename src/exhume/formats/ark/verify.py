@@ -65,7 +65,7 @@ from exhume.io.tree import Tree
 if TYPE_CHECKING:
     from exhume.formats.ark.log import ArkLog, SplitReference
 
-BATCH: Final = 4096
+BATCH: Final = 4096  # entries of an index that are checked at a time
 
 Piece = tuple[int, int, int]
 """The number of a split, and which one of how many chunks of its messages is to be checked."""

@@ -39,6 +39,9 @@ SCHEMA_VERSION = 1
 BATCH = 5000
 """Rows sent to the database at a time."""
 
+LEAD_SIZE = 256
+"""Characters before the first wildcard of a glob that narrow its search in the index; each row is then matched."""
+
 ID_SIZE = 50
 """Characters of a `caf_file_id` in the specification's table."""
 
@@ -238,7 +241,7 @@ class Catalog:
             path = encode_path(pattern)[0]
             where, bound = f"{key} = :key AND file_path = :path", {"key": path[:KEY_SIZE], "path": path}
         else:
-            lead = pattern[: wild.start()][:256]
+            lead = pattern[: wild.start()][:LEAD_SIZE]
             where, bound = f"{key} >= :low AND {key} < :high", {"low": lead, "high": lead + "\U0010ffff"}
             if not lead:
                 where, bound = "1 = 1", {}

@@ -16,7 +16,7 @@ from exhume.recovery import CarvedArchive, CarveVerdict, VerifiedBy
 LOOK_BACK = 64
 """White space allowed between the opening brace and its first key."""
 
-FIRST = 4 << 10
+FIRST = 4 << 10  # bytes of an index that are read first
 GROWTH = 4
 """Factor by which the bytes of index read grow until its end is found."""
 

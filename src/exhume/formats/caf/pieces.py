@@ -13,11 +13,11 @@ from exhume.errors import ExhumeError
 from exhume.io.source import Source
 from exhume.native.kernel import find_patterns
 
-WINDOW = 8 << 20
+WINDOW = 8 << 20  # bytes of a file that are read at a time
 MOST = 256 << 20
 """Largest fragment that is followed completely."""
 
-_STEP = 1 << 16
+_STEP = 1 << 16  # bytes that are searched at a time
 
 
 def find_pieces(source: Source, start: int, stop: int) -> Iterator[tuple[int, int, str]]:

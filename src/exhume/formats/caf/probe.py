@@ -35,12 +35,13 @@ def probe(source: Source | Tree) -> Identification | None:
     if ofs_index >= 0 and index_size >= MIN_INDEX and tail[:1] in (b"}", b" ", b"\n", b"\r", b"\t"):
         span = source.span(0, size)
         evidence = f"the footer says {counted(index_size, 'bytes')} of index"
+        # In a remote file, the window is enough: see `LARGE`.
         if source.cost.wait and index_size > LARGE and _ENTRY_END.search(source.read_at(size - WINDOW, WINDOW)):
             return Identification("caf", 0.95, span, (evidence, "the index ends with ranges of files"))
         head = source.read_at(ofs_index, min(index_size, 4096))
-        from exhume.formats.caf.table import PREFIX
+        from exhume.formats.caf.table import PREFIX  # not loaded for files of other formats
 
-        if head.startswith(PREFIX[:33]):
+        if head.startswith(PREFIX):
             return Identification("caf", 0.99, span, (evidence, "the index starts as both known writers start it"))
         if head.lstrip(b" \t\r\n").startswith(b"{") and (b'"format_version"' in head or b'"files"' in head):
             return Identification("caf", 0.95, span, (evidence, "the index is a JSON object with the right keys"))
@@ -52,6 +53,7 @@ def probe(source: Source | Tree) -> Identification | None:
         return Identification(
             "caf", 0.6, source.span(0, size), (f"something like an index at offset {at}, but no footer that fits it",)
         )
+    # Core Audio files have the same suffix, and start with `caff`.
     return _weak(source, "only its name ends in .caf") if named and source.read_at(0, 4) != b"caff" else None
 
 

@@ -272,7 +272,7 @@ cdef class ClpIrDecoder:
             raise TypeError("not a kind of tuple")
         if self.busy:
             raise RuntimeError("one decoder serves one thread at a time")
-        self.busy = True  # an object that is made can have others collected, whose end runs any code
+        self.busy = True  # allocation may start the garbage collector; finalizers may call this decoder
         try:
             for i in range(self.ends.n >> 3):
                 stop = ends[i]

@@ -20,6 +20,7 @@ from exhume.archive import Entry, Info, Progress, no_progress
 from exhume.choices import check_keywords
 from exhume.errors import ExhumeError, Span
 from exhume.findings import Finding, deduplicated
+from exhume.formats.clp_s.layout import TimestampEncoding
 from exhume.formats.clp_s.read.tables import TableArchive
 from exhume.io.source import Source
 from exhume.io.tree import Tree
@@ -143,7 +144,7 @@ def range_dict(archive: TableArchive, found: TimestampRange) -> dict[str, Any]:
         "begin": found.begin,
         "end": found.end,
     }
-    if archive.header.has_nanosecond_timestamps and found.encoding == 1:
+    if archive.header.has_nanosecond_timestamps and found.encoding == TimestampEncoding.EPOCH:
         out["unit"] = "ms"
         out["begin_utc"], out["end_utc"] = utc_text(found.begin), utc_text(found.end)
     return out

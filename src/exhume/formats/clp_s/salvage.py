@@ -84,7 +84,7 @@ def salvage(
             report.add_span(span, Outcome.LOST, "all records", why)
         return report
     dropped: frozenset[int] = frozenset()
-    bare: dict[int, bytes] | None = None
+    bare: dict[int, bytes] | None = None  # see `_unquoted`; None: not yet searched for
     with ScratchDirectory(Path(output)) as scratch:
         draft = scratch / "draft"
         with scratch_file(scratch) as file:
@@ -109,7 +109,7 @@ def salvage(
                 if findings and (bad := _faulty(draft, limits, report, jobs)):  # tables, or rows of them
                     kept.drop(bad, scratch)
                     continue
-                if bare is None and (bare := _unquoted(draft, limits, found)):
+                if bare is None and (bare := _unquoted(draft, limits, found)):  # would not be valid JSON: write again
                     continue
                 _count(draft, limits, report, found)
                 _report_partial(report, streams.partial, kept, partial)

@@ -34,7 +34,7 @@ MOST_ROWS: Final = 1 << 20
 INTEGERS, REALS, UNCHECKED = 1, 2, 3
 """Rules of the kernel: an int64 or a float64 in a range; a range that only Python can compare with."""
 
-MOST_RULES: Final = 255
+MOST_RULES: Final = 255  # `rule_of` has a byte per node; 0: no rule
 
 
 def order(data: TableData, first: int = 0) -> Iterator[Finding]:

@@ -29,7 +29,7 @@ LARGE = 16 << 20
 """Content of a record, or stored bytes, above which it is decompressed in chunks."""
 
 
-_ANY = 1 << 63
+_ANY = 1 << 63  # no limit
 
 
 class RecordStream:

@@ -143,6 +143,7 @@ def parse_preamble(data: bytes, where: Span, rules: checks.StreamRules = checks.
     try:
         found, end = read_preamble(data, 0, len(data))
     except LayoutError as error:
+        # The specification limits the length to the bytes that are left: if it is larger, the rest is missing.
         cut = error.short or error.path.startswith("len_metadata")
         rule = rules.preamble_cut if cut else rules.bad_preamble
         span = where.sub(min(error.offset, len(data)), min(error.stop, len(data)))

@@ -29,7 +29,7 @@ from exhume.limits import DEFAULT_LIMITS, cpu_count
 if TYPE_CHECKING:
     from exhume.formats.kv_ir.model import OpenStream
 
-SIZE = 64 << 20
+SIZE = 64 << 20  # bytes of columns per archive
 
 ROOTS: dict[str, Roots] = {
     "user": ((b"", None),),

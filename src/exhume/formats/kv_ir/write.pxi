@@ -178,7 +178,12 @@ cdef class KvIrEncoder:
         enc_buf_free(&self.text)
 
     cdef int begin(self) except -1:
-        """Begin with an empty schema tree.  Declared keys keep their numbers."""
+        """Begin with an empty schema tree; repeated when the tree exceeds `IR_MAX_NODES`.
+
+        Declared keys keep their numbers, which are in `auto` and `user`; `numbers` only caches them by node.
+        """
+        # `core`: log types as CLP core has them; `structurize`: arrays become tokens, which `array` prints.  Times and
+        # formats of floats are not recognized.
         self.scanner = ClpsEncoder(
             core=True, structurize=True, retain_floats=False, time_nodes=False, lossy=False, max_document=INT64_MAX,
             log_order_type=None, path=(), resolve_timestamp=None, encode_float=None)

@@ -34,7 +34,7 @@ from exhume.tuples import NamedTuple
 
 SIZED = 2
 """The version of tables whose blocks are compressed as values of blob files are."""
-_WINDOW = 1 << 20
+_WINDOW = 1 << 20  # bytes of a record that are read at a time
 _TOP = (1 << 64) - 1
 
 

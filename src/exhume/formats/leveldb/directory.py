@@ -59,7 +59,7 @@ V = TypeVar("V")
 Held = Callable[[int, bytes, Versions], bytes | None]
 """A `Resolver` of values in memory."""
 
-MOST_UNREAD = 100
+MOST_UNREAD = 100  # errors that are kept
 LOOKED_AT = 16
 """Data blocks that say whether a table that names no comparator is in the order of bytes."""
 

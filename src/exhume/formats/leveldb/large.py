@@ -59,7 +59,9 @@ HEAD: Final = 16
 RUNNING: Final = frozenset(("crc32c", "xxhash32", "xxhash64", "xxh3"))
 """Checksums of blocks that are computed in chunks."""
 
-MOST_RESTARTS: Final = 1 << 22
+RESTARTS_IN_CHUNKS: Final = 1 << 22
+"""Most restart points of a block that is read in chunks."""
+
 _TOP: Final = (1 << 64) - 1
 _U32: Final = 0xFFFFFFFF
 
@@ -80,10 +82,11 @@ class LargeBlock:
         self._long = min(LONG, file.limits.payload_size)
         self._content = content
         self.size, tail = content.tail(NUM_RESTARTS.size)
-        count = NUM_RESTARTS.unpack(tail)[0] if len(tail) == NUM_RESTARTS.size else _U32
-        self.end: Any | int = self.size - NUM_RESTARTS.size - RESTART.size * count
+        # Without a count there are too many restarts: it does not fit.
+        count: int = NUM_RESTARTS.unpack(tail)[0] if len(tail) == NUM_RESTARTS.size else _U32
+        self.end: int = self.size - NUM_RESTARTS.size - RESTART.size * count
         """Where the entries end."""
-        self.fits: Any | bool = self.end >= 0 and count <= MOST_RESTARTS
+        self.fits: bool = self.end >= 0 and count <= RESTARTS_IN_CHUNKS
         """Whether its end is that of a plain block; others are not read in chunks."""
         self.starts: set[int] = set()
         """Where entries start, once they were read."""

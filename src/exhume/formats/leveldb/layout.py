@@ -203,6 +203,7 @@ def fills_filter(block: bytes) -> bool:
         offsets = raw.offsets
     except FAILURES:
         return False
+    # The last offset, the end of the last filter, is that of the array itself.  One byte follows the array: `base_lg`.
     end = raw.ofs_offsets + len(offsets) * LeveldbFilter.each.offsets
     tiled = offsets[0] == 0 and all(starmap(le, pairwise(offsets))) and offsets[-1] == raw.ofs_offsets
     return tiled and end == len(block) - 1

@@ -15,7 +15,7 @@ from exhume.io.source import Source
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.recovery import CarvedArchive, CarveVerdict, VerifiedBy
 
-_LARGEST = 1 << 40
+_LARGEST = 1 << 40  # bytes of a plausible file
 
 
 def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: int = 1) -> CarvedArchive | None:

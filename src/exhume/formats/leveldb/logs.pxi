@@ -36,7 +36,7 @@ cdef inline int64_t ldb_stop(int64_t at, int64_t key_size, int64_t value_size, b
     return stop + (put_length(written, value_size) + value_size if is_put else 0)
 
 
-cdef class LogItems:
+cdef class LogItems:  # see the class of this name in pykernel.py
     cdef LdbItem* rows
     cdef Py_ssize_t count   # items
     cdef Py_ssize_t room    # items for which there is memory

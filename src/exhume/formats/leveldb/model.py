@@ -281,6 +281,7 @@ _EDIT_FIELDS = (
     "comparator", "log_number", "previous_log_number", "next_file_number", "last_sequence", "min_log_number",
     "logs_from", "column_family_add", "max_column_family", "atomic_group_left", "waterline",
 )  # fmt: skip
+"""Fields of `VersionEdit` that `to_dict` shows as they are, if they are set."""
 
 
 class VersionEdit(NamedTuple):
@@ -307,6 +308,7 @@ class VersionEdit(NamedTuple):
     max_column_family: int | None = None
     atomic_group_left: int | None = None
     waterline: int | None = None
+    """The compaction waterline (tag 800), which only dacha writes."""
     tags: tuple[int, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:

@@ -166,7 +166,7 @@ class Replay:
             ordinal = next(ordinals)
             last = batches[-1] if batches else None
             writes = last if isinstance(last, WriteBatches) else WriteBatches(make())
-            count, at = writes.take(block, at, base, _first_rank(file) + 2 * ordinal + 1)
+            count, at = writes.take(block, at, base, _rank(file, ordinal))
             ordinals = itertools.count(ordinal + count)
             if count and writes is not last:
                 batches.append(writes)
@@ -186,7 +186,7 @@ class Replay:
                     batch_sequence=batch.sequence, batch_count=batch.stated,
                     operations=offsets,
                 )  # fmt: skip
-                one = LogBatch(batch, place, _first_rank(file) + 2 * ordinal + 1)
+                one = LogBatch(batch, place, _rank(file, ordinal))
                 if record.earlier:
                     if stated:
                         earlier.append(one)
@@ -231,9 +231,9 @@ class Replay:
         return made
 
 
-def _first_rank(file: DbFile) -> int:
-    """Return a number below the ranks of all records of a log, and above those of earlier logs; all fit in 63 bits."""
-    return min(file.number, (1 << 30) - 1) << 33
+def _rank(file: DbFile, ordinal: int) -> int:
+    """Return the rank of a batch, in 63 bits: odd, so that it never equals that of a table's block; see `Item`."""
+    return (min(file.number, (1 << 30) - 1) << 33) + 2 * ordinal + 1
 
 
 def _unused(status: Status, pending: list[PreparedOperation]) -> Iterator[Unused]:

@@ -38,7 +38,8 @@ Item = tuple[bytes, int, int, int, Any, Any]
 """(user key, 2^64 - 1 - packed sequence and type, rank, offset in block, value, place): sorts as LevelDB sorts.
 
 The rank orders equal entries of several files and blocks.  Its upper bits are the rank of the file; the lower 33 bits
-are twice the number of the block in it.  The value is `bytes` or a `LargeValue`; the place has the span of the block.
+are twice the number of the block in it, or for a log twice that of the batch, plus 1.  The value is `bytes` or a
+`LargeValue`; the place has the span of the block.
 """
 
 _TOP = (1 << 64) - 1

@@ -51,7 +51,7 @@ GLOBAL_SEQUENCE = "rocksdb.external_sst_file.global_seqno"
 TIMESTAMPS_KEPT = "rocksdb.user.defined.timestamps.persisted"
 LOOKED_AT = 64
 """Keys of an index that are examined for sequence numbers, if they are within `HEAD` bytes."""
-HEAD = 16384
+HEAD = 16384  # bytes
 
 _FEATURES = {
     "rocksdb.separate.key.value.in.data.block": "keys and values are stored apart",

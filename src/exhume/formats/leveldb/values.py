@@ -173,7 +173,7 @@ Blobs = Callable[[bytes, bytes], bytes | LargeValue]
 """Returns the value in a blob file that an entry of a key refers to; raises when it cannot be read."""
 
 _WRITE_TIME = 8  # bytes
-MOST_COLUMNS = 1 << 16
+MOST_COLUMNS = 1 << 16  # of a plausible entity
 
 
 def resolver_of(operators: Mapping[int, Operator], blobs: Blobs) -> Resolver:

@@ -31,7 +31,7 @@ from exhume.io.output.stream import copy_range, write_all
 from exhume.io.source import Source, close_quietly, source_error
 from exhume.limits import DEFAULT_LIMITS, Limits
 
-_DIR_CACHE = 256
+_DIR_CACHE = 256  # directories that are kept open
 
 _NO_LEAF = frozenset((b"", b".", b".."))
 

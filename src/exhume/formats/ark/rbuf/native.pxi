@@ -655,7 +655,10 @@ def ark_check(object messages, bytes objects not None, list programs not None):
 
 
 cdef int rbuf_gather(list order, list pieces, RbufMessage* found) except -1:
-    """What is known of the messages of some pieces, in an order that names the piece of each."""
+    """Fill `found`: message i of the result is the next one of the piece with the number `order[i]`.
+
+    A piece has messages in sequence, and is a tuple (messages, times, identifiers, programs, heads).
+    """
     cdef Py_ssize_t number, source, place, count = len(pieces)
     cdef Py_ssize_t* places = <Py_ssize_t*>malloc((len(order) + 1) * sizeof(Py_ssize_t))  # in the order, piece by piece
     cdef Py_ssize_t* ends = <Py_ssize_t*>calloc(count + 1, sizeof(Py_ssize_t))  # of a piece's places
@@ -667,6 +670,7 @@ cdef int rbuf_gather(list order, list pieces, RbufMessage* found) except -1:
     try:
         if places == NULL or ends == NULL:
             raise MemoryError
+        # A counting sort: `places` becomes the places in `order` of the first piece, then of the second, and so on.
         for number in range(len(order)):
             source = order[number]
             if not 0 <= source < count:

@@ -220,6 +220,9 @@ cdef list rbuf_tables(list order, list pieces, list described, bint is_named, in
         free(targets)
 
 
+# See the functions of these names in `exhume.formats.ark.pykernel`.
+
+
 def ark_columns(list order not None, list pieces not None, bytes shapes not None, bytes texts not None, int64_t room):
     return rbuf_tables(order, pieces, [(shapes, texts)], False, room)[0]
 

@@ -265,8 +265,9 @@ def clps_match_texts(
     codes,
     bint fold,
     const uint8_t[::1] wanted,
-):
-    cdef Py_ssize_t rows = wanted.shape[0], row, bad = -1, index, count = len(constraints)
+):  # see the function of this name in pykernel.py
+    cdef Py_ssize_t rows = wanted.shape[0], row, index, count = len(constraints)
+    cdef Py_ssize_t bad = -1  # first wanted row that cannot be decoded; -1: none
     cdef bytes mask = PyBytes_New(NULL, rows)
     cdef uint8_t* out = <uint8_t*><char*>mask
     cdef const uint8_t* set_of = NULL  # by log type: whether it may match; NULL: all may

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from exhume.errors import LimitExceededError
-from exhume.formats.clp_s.layout import NodeType, RangeEntry, SchemaTree, TimestampRange
+from exhume.formats.clp_s.layout import NodeType, RangeEntry, SchemaTree, TimestampEncoding, TimestampRange
 from exhume.formats.clp_s.query.condition import EXISTS, MISSING, NEVER, AllOf, AnyOf, ColumnTest, Condition, join
 from exhume.formats.clp_s.query.operand import (
     ARRAYS,
@@ -235,8 +235,9 @@ def _test_range(test: ColumnTest, ranges: Sequence[tuple[TimestampRange, Column]
         return None
     operand = test.operand
     value: int | float | None
-    if found.encoding == 1:
+    if found.encoding == TimestampEncoding.EPOCH:  # integers
         value = operand.integer if operand.milliseconds is None else operand.milliseconds
+        # In older archives the range is compared with the number as written: only for the values is 1.5 cut to 1.
         if dialect.legacy_instants and operand.real is not None and value != operand.real:
             value = operand.real
     else:

@@ -285,6 +285,7 @@ class Search:
         if together and are_many(self.archive, tables):
             with suppress(ExhumeError):  # reported for each table
                 small = RunSearch(self.archive, self.plan)
+        # As `RunSearch.split` yields them; the tables of a group with stop 0 are searched one by one.
         groups = [(0, 0, list(tables))] if small is None else list(small.split(tables))
         alone = [planned for _, stop, group in groups if not stop for planned in group]
         loading = self._loading(alone, nodes, shared=jobs != 1)
@@ -292,7 +293,7 @@ class Search:
             if small is not None and stop:
                 yield partial(run, small, first, stop, group)
             else:
-                for one in islice(loading, len(group)):
+                for one in islice(loading, len(group)):  # `loading` has the tables of these groups in the same order
                     yield from blocks(one)
 
     def lines(

@@ -97,7 +97,7 @@ cdef int64_t entries_until(
     return at
 
 
-cdef class ClpsStrings:
+cdef class ClpsStrings:  # see the class of this name in pykernel.py
     cdef Strings strings
     cdef int64_t* starts  # see `Strings`
     cdef Py_ssize_t count
@@ -266,7 +266,7 @@ cdef class ClpsStrings:
         return made
 
 
-cdef class ClpsRepeated:
+cdef class ClpsRepeated:  # see the class of this name in pykernel.py
     cdef ClpsStrings strings
     cdef uint64_t* hashes  # by entry
 
@@ -375,7 +375,7 @@ cdef class ClpsRepeated:
         return -1
 
 
-cdef class ClpsLogTypes:
+cdef class ClpsLogTypes:  # see the class of this name in pykernel.py
     cdef Hole* pieces  # the parts of all log types
     cdef Py_ssize_t* first  # by log type: index of its first part; one more: the end
     cdef Py_ssize_t count  # of log types

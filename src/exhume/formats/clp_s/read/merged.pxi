@@ -27,7 +27,7 @@ cdef Py_ssize_t shape_keep(Shape* s, Made* into) noexcept nogil:
     return size
 
 
-cdef class ClpsMerged:
+cdef class ClpsMerged:  # see the class of this name in pytables.py
     cdef ClpsTables tables
     cdef Py_buffer* views
     cdef int num_views

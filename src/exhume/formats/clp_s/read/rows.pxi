@@ -192,7 +192,7 @@ cdef object moved(Out* out):
     return made
 
 
-cdef class ClpsProgram:
+cdef class ClpsProgram:  # see the class of this name in pykernel.py
     cdef readonly Py_ssize_t rows
     cdef Op* ops  # one for each value, with the literals before it, and one for the literals at the end
     cdef int* indices  # by operation in `ops`: its index among the operations of the caller, for faults

@@ -210,7 +210,8 @@ class Streams(Container):
 
     def stream_parts(self, stream_id: int, *, whole: bool = False) -> FramedPayload | PayloadPrefix | Serial | None:
         """A packed stream that is decompressed only as far as it is read.  None if all of it should be decompressed: it
-        already was, little would be saved, or it has an error.  `whole`: all of it is needed.
+        already was, little would be saved, or it has an error.  `whole`: all of it is needed.  The types are those of
+        `_opened_stream`.
         """
         with self.lock_of(stream_id):
             found = self._streams.get(stream_id)
@@ -219,6 +220,8 @@ class Streams(Container):
                 if found is None:
                     return None
                 self._streams.put(stream_id, found)
+        # The cache also has streams that were decompressed as a whole (bytes).  If all is needed, only separate frames
+        # help, which threads can share.
         if isinstance(found, (PayloadPrefix, Serial)):
             return None if whole else found
         return found if isinstance(found, FramedPayload) else None

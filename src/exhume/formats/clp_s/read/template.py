@@ -18,14 +18,18 @@ from exhume.formats.clp_s.layout_schemas import MOST_SPECS, ColumnSpec, Schemas
 from exhume.tuples import NamedTuple
 
 MAX_STEPS: Final = 1_000_000
+"""Steps through the tree that laying out any schema may take."""
+
 STEPS_PER_ENTRY: Final = 64
-"""Steps through the tree that laying out one schema may take; real schemas take a few per entry."""
+"""Further steps for each entry of the schema; real schemas take a few per entry in all."""
 
 _UNORDERED_UNSUPPORTED: Final = (NodeType.UNSTRUCTURED_ARRAY, NodeType.DATE_STRING, NodeType.TIMESTAMP)
+"""Types that cannot be printed in the unordered part of a schema."""
 
 
 Roots = Sequence[tuple[bytes, bytes | None]]
-"""The roots that make up a record, by their keys: each as a member of that name, or as the record itself (None)."""
+"""The roots that make up a record, as pairs (key of the root, name): the content of the root becomes the member `name`
+of the record, or, if the name is None, its members become members of the record."""
 
 
 class Kind(IntEnum):

@@ -28,7 +28,7 @@ cdef extern from *:
 cdef uint64_t time_patterns = 0  # how many have a serial number
 
 
-cdef class ClpsPatterns:
+cdef class ClpsPatterns:  # see the class of this name in pytables.py
     cdef Pattern* patterns  # sorted by id
     cdef Step* steps  # those of all patterns
     cdef Slice* names  # of months and weekdays

@@ -75,6 +75,7 @@ cdef inline int32_t load_i32(const char* at, Py_ssize_t index) noexcept nogil:
     return value
 
 
+# The methods without a docstring are documented in pytables.py, which has the same ones in Python.
 cdef class ClpsTables:
     cdef Py_buffer* views  # the arrays of the caller, released at the end
     cdef int num_views
@@ -575,6 +576,7 @@ cdef class ClpsTables:
                     table += 1
             if full:
                 raise MemoryError
+            # An odd last table does not end the call: only what has to be supplied does.
             return copied(odd.data, odd.size), table, S_DONE if table == stop else why
         finally:
             PyBuffer_Release(&view)
@@ -701,7 +703,7 @@ cdef class ClpsTables:
     def render(self, payload, Py_ssize_t table, Py_ssize_t row, Py_ssize_t stop, Py_ssize_t max_size, mask=None):
         cdef Py_buffer view
         cdef const unsigned char[::1] flags
-        cdef const unsigned char* chosen = NULL
+        cdef const unsigned char* chosen = NULL  # a byte per row, from `row` of `table` on; NULL: all rows
         cdef uint64_t left = 0  # rows of all the tables
         cdef Py_ssize_t i
         cdef Shape shape
