@@ -566,3 +566,12 @@ def test_columns_after_texts_that_come_first() -> None:
     assert requested == [(80, 88), (104, 184)]
     fields.runs = {7: ()}
     assert needed_columns(fields, [7], 10, take, data) is None
+
+
+def test_the_entries_of_a_packed_schema_are_those_that_were_packed() -> None:
+    assert layout_packed.schema_entries(layout_packed.pack_schema(7, (3, 1, 5), 2)) == (3, 1, 5)
+    assert layout_packed.schema_entries(layout_packed.pack_schema(8, (), 0)) == ()
+
+
+def test_the_bounds_of_integers_are_those_of_64_bits() -> None:
+    assert (layout_packed.I64_MIN, layout_packed.I64_MAX) == (-(2**63), 2**63 - 1)
