@@ -1,7 +1,9 @@
-"""One Arrow column of the rows of many tables; see `arrow` for the types.
+"""One Arrow column of the rows of many tables; see `exhume.formats.clp_s.arrow` for the types.
 
-NumPy puts the chunks of the tables into one buffer, with a mask of the rows that have a value; ids of dictionary
-entries are numbered for the column as a whole, and its text is joined once.
+An archive stores its records in tables, one for each set of keys (schema), column by column.  A column of the result is
+joined from the parts of several tables: NumPy copies their values into one buffer, with a mask of the rows that have a
+value.  Strings are ids of an archive-wide dictionary: they are numbered again for the result column, and the entries in
+use are joined once.
 """
 
 from __future__ import annotations
@@ -23,28 +25,33 @@ if TYPE_CHECKING:
     from exhume.formats.clp_s.read.columns import Column
     from exhume.formats.clp_s.read.tables import TableArchive, TableData
 
+# Losses, as they are shown to the user: keys of the counters below.
 REPEATED: Final = "values of keys that a record has twice"
 NO_NUMBER: Final = "floats that are no numbers"
 EXACT: Final = 1 << 53
-"""Up to here float64 holds every integer."""
+"""2^53: up to here float64 holds every integer."""
 
 RowNumbers = range | Sequence[int]
+"""Sequence[int] | Rows of a table by number: a range, or a list, such as the rows that a search found."""
 _STRINGS: Final = frozenset({NodeType.VAR_STRING, NodeType.CLP_STRING, NodeType.DATE_STRING})
 
 
 @dataclass(slots=True)
 class ArrowField:
-    """An Arrow column and the schema tree nodes that feed it; `mixed`: text, because its values have several types."""
+    """An Arrow column and the schema tree nodes that feed it (the schema tree has one node per key path and type)."""
 
     name: str
     nodes: list[int]
     types: set[int] = field(default_factory=set)
+    """The node types of `nodes`, see `NodeType`."""
     arrow_type: Any = None
+    """A `pyarrow.DataType`; None until it was chosen."""
     mixed: bool = False
+    """Whether the values have several types, and are stored as text therefore."""
 
 
 class TablePart:
-    """Rows of one table, and where its schema has which node: `columns` by node (those outside of arrays)."""
+    """Rows of one table; `columns` maps each node outside of arrays to the index of its column."""
 
     __slots__ = ("columns", "data", "rows")
 
@@ -55,12 +62,19 @@ class TablePart:
 
 
 class ColumnPiece:
-    """One table's share of a column: rows `[start, stop)` of the batch, from a column or an array's run."""
+    """One table's share of a column: rows `[start, stop)` of the batch.
+
+    The values are those of `column`, or, if that is None, of the structured array of the node `run` (an array stored as
+    several columns, one for each value in it).
+    """
 
     __slots__ = ("column", "part", "run", "start", "stop")
 
     def __init__(self, part: TablePart, start: int, column: Column | None, run: int) -> None:
-        """Place the rows of `part` at row `start` of an Arrow column; `column` is None where the part has none."""
+        """Put the rows of `part` at row `start` of an Arrow column.
+
+        `column`: the table's column, None for a structured array.  `run`: the node of that array, else -1.
+        """
         self.part: TablePart = part
         self.start: int = start
         self.stop: int = start + len(part.rows)
@@ -95,9 +109,10 @@ class ColumnMaker:
             self._fill = self._numbers
 
     def make(self, parts: Sequence[tuple[int, TablePart]], rows: int, losses: Counter[str]) -> Any:
-        """The column of the parts that have the field, each with its first row; `rows` rows in all; counts in `losses`.
+        """Return the column of a batch of `rows` rows.
 
-        Raises the error that keeps one of them from being decoded.
+        `parts`: the parts that have the field, each with its first row in the batch; other rows are null.  Values that
+        the column cannot hold are counted in `losses`.  Raises the error of the first value that cannot be decoded.
         """
         self.lost = losses
         pieces = self._pieces(parts)
@@ -106,7 +121,11 @@ class ColumnMaker:
         return self._fill(pieces, rows)
 
     def _pieces(self, parts: Sequence[tuple[int, TablePart]]) -> list[ColumnPiece]:
-        """The parts with their value of the field; counts what else they have of it, and values that change."""
+        """Return the value of the field in each part.
+
+        If a part has several columns of the field (a key that a record has twice), the last one is used and the others
+        are counted as lost.  So are values of a mixed column that are not strings, as their type is lost.
+        """
         item, pieces = self.item, []
         for start, part in parts:
             runs = [node for node in item.nodes if node in part.data.layout.runs] if part.data.layout.runs else ()
@@ -127,18 +146,21 @@ class ColumnMaker:
     # -- columns of fixed width -----------------------------------------------------------------------------------
 
     def _valid(self, pieces: Sequence[ColumnPiece], rows: int) -> Any:
-        """Which rows have a value, None when all do."""
+        """Return a mask (bool array) of the rows that have a value; None if all do."""
         if sum(piece.stop - piece.start for piece in pieces) == rows:
             return None
+        # Pieces do not overlap, so equal sizes above mean that no row is missing.
         valid = self.np.zeros(rows, bool)
         for piece in pieces:
             valid[piece.start : piece.stop] = True
         return valid
 
     def _bits(self, flags: Any) -> Any:
+        """Pack a mask into Arrow's form, one bit per row from the lowest bit on; None stays None (no nulls)."""
         return None if flags is None else self.pa.py_buffer(self.np.packbits(flags, bitorder="little"))
 
     def _taken(self, values: Any, rows: RowNumbers) -> Any:
+        """Return the values of these rows of a NumPy array: a view for a range, else a copy."""
         return values[rows.start : rows.stop] if isinstance(rows, range) else values[self.np.asarray(rows)]
 
     def _numbers(self, pieces: Sequence[ColumnPiece], rows: int) -> Any:
@@ -149,11 +171,12 @@ class ColumnMaker:
         np, pa = self.np, self.pa
         floats = pa.types.is_floating(self.item.arrow_type)
         out = np.zeros(rows, "<f8" if floats else "<i8")
-        wrong: list[int] = []
+        wrong: list[int] = []  # rows whose text is not a number
         for piece in pieces:
             column, chosen = piece.column, piece.part.rows
             assert column is not None
             if column.type == NodeType.DICTIONARY_FLOAT:
+                # floats whose exact text is stored, so they come as strings
                 found = [_real(text) for text in column.strings(chosen)]
                 wrong += [piece.start + row for row, value in enumerate(found) if value is None]
                 values = np.array([0.0 if value is None else value for value in found], "<f8")
@@ -162,6 +185,7 @@ class ColumnMaker:
             else:
                 values = self._taken(np.asarray(column.values), chosen)
                 if floats:
+                    # Only integers above 2^53 can change, so only those are compared one by one.
                     large = values[(values > EXACT) | (values < -EXACT)]
                     self.lost[ROUNDED] += sum(int(float(value)) != value for value in large.tolist())
             out[piece.start : piece.stop] = values
@@ -187,11 +211,15 @@ class ColumnMaker:
     # -- dictionaries ---------------------------------------------------------------------------------------------
 
     def _dictionary(self, pieces: Sequence[ColumnPiece], rows: int) -> Any:
-        """Strings as places among those entries of the variable dictionary that the batch uses."""
+        """Return a dictionary array: a list of strings, and for each row the number of its string in the list.
+
+        The list has only the strings that the batch uses.  A string that is not UTF-8 is changed, and counted in
+        `lost`.
+        """
         np, pa = self.np, self.pa
-        alone = pieces[0].stop - pieces[0].start == rows
+        alone = pieces[0].stop - pieces[0].start == rows  # one table: use its ids as they are
         ids: Any = None if alone else np.zeros(rows, "<u8")
-        top = 0
+        top = 0  # one more than the largest id
         for piece in pieces:
             column, chosen = piece.column, piece.part.rows
             assert column is not None
@@ -204,14 +232,17 @@ class ColumnMaker:
                 ids = values
             else:
                 ids[piece.start : piece.stop] = values
+        # The ids are in the same order as the entries, so the beginning of the dictionary is enough.
         variables = self.archive.texts.first_variables(top)
         valid = self._valid(pieces, rows)
         try:
+            # int32 number of each row's string; int32 end of each string
             codes, ends, text = variables.numbered(ids if valid is None else ids[valid])
         except OverflowError as error:
             raise LimitExceededError(
                 "the strings of a batch pass 2 GiB: request smaller batches", format="clp-s"
             ) from error
+        # The usual case needs no copy: the joined entries are an Arrow array already.
         if self._is_text(text, np.frombuffer(ends, np.int32)):
             buffers = [None, pa.py_buffer(ends), pa.py_buffer(text)]
             words = pa.Array.from_buffers(pa.string(), len(ends) // 4 - 1, buffers)
@@ -228,13 +259,17 @@ class ColumnMaker:
         return pa.DictionaryArray.from_arrays(pa.Array.from_buffers(pa.int32(), rows, buffers), words)
 
     def _is_text(self, text: bytes, ends: Any) -> bool:
-        """Whether each of the strings is UTF-8, not only their concatenation (`ends`: integers, a 0 first)."""
+        """Return whether each of the joined strings is UTF-8, not only all of them together.
+
+        `ends`: where each string ends in `text`, a 0 first.
+        """
         if text.isascii():
             return True
         if not _is_utf8(text):
             return False
         starts = ends[:-1]
-        firsts = self.np.frombuffer(text, self.np.uint8)[starts[starts < len(text)]]
+        firsts = self.np.frombuffer(text, self.np.uint8)[starts[starts < len(text)]]  # first byte of each string
+        # 0b10xxxxxx is a continuation byte: a string that begins with one has a part of a character.
         return not bool(((firsts & 0xC0) == 0x80).any())
 
     # -- text -----------------------------------------------------------------------------------------------------
@@ -247,6 +282,7 @@ class ColumnMaker:
         for piece in pieces:
             text, sizes = self._printed(piece)
             texts.append(text)
+            # the length of row r is at r + 1, so that the sums are ends after a 0
             lengths[piece.start + 1 : piece.stop + 1] = sizes
         text = b"".join(texts)
         ends = np.cumsum(lengths)
@@ -254,10 +290,14 @@ class ColumnMaker:
         buffers = [bits, pa.py_buffer(ends), pa.py_buffer(text)]
         if self._is_text(text, ends):
             return pa.Array.from_buffers(pa.large_string(), rows, buffers)
+        # Some string is not UTF-8: replace its bytes one string at a time.
         return text_array(pa, pa.Array.from_buffers(pa.large_binary(), rows, buffers).to_pylist(), self.lost)
 
     def _printed(self, piece: ColumnPiece) -> tuple[bytes, Any]:
-        """The strings of a piece, joined, and the length of each."""
+        """Return the strings of a piece, joined, and the length of each.
+
+        Raises the error of the first row that cannot be decoded.
+        """
         np, data, rows = self.np, piece.part.data, piece.part.rows
         if piece.column is None:
             program, owners = run_program(piece.part, piece.run)
@@ -276,11 +316,16 @@ class ColumnMaker:
 
 
 def run_program(part: TablePart, node: int) -> tuple[ClpsProgram, list[int]]:
-    """What prints the JSON text of a structured array, and for each of its operations the column that it prints."""
+    """Return a program that prints a structured array as JSON text, and the index of the column that each of its
+    operations prints.
+
+    `node`: the array's node in the schema tree.
+    """
     data = part.data
     tokens = [Token(Kind.ARRAY), *data.layout.runs[node], CLOSE]
     ops, owners = operations(tokens, data.column_at, complete=True)
     # Without the newline that ends a record.
+    # `operations` ends a record with a newline, but this is a value.
     ops[-1] = (ops[-1][0], ops[-1][1][:-1])  # type: ignore[index]
     return ClpsProgram(ops, data.num_messages), owners
 
@@ -297,6 +342,7 @@ def _is_utf8(text: bytes) -> bool:
 
 
 def _real(text: bytes) -> float | None:
+    """Return the float that the string states; None if it is not a number."""
     try:
         return float(text)
     except ValueError:

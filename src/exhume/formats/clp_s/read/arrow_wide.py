@@ -1,7 +1,10 @@
 """Rows for Arrow: the source of a table's rows, and rows as maps for archives with very many keys.
 
-Maps are for archives in which N records have N different keys: as columns, these would take N times N cells.  See
-`exhume.tabular.wide`.
+Maps (of key path to value) are for archives in which N records have N different keys: as columns, these would take N
+times N cells.  See `exhume.tabular.wide`.
+
+Such archives have a table per record (a table has all records with the same keys), so small tables are read by one call
+of the kernel for a whole run: consecutive tables in one decompressed stream.
 """
 
 from __future__ import annotations
@@ -28,7 +31,7 @@ ROWS: Final = 1024
 """Rows of a table whose values are turned into objects at a time."""
 
 LEAST: Final = 4
-"""Number of small tables from which on their values are gathered by one call of the kernel."""
+"""Number of small tables from which on one call of the kernel reads all of them: for fewer the call costs more."""
 
 
 class Source:
@@ -61,7 +64,8 @@ class Source:
 def sources(tables: Iterable[Table], nodes: Collection[int]) -> Iterator[tuple[int, Source, RowNumbers]]:
     """Yield for each table with rows, in stored order: its size in bytes, its source, and the numbers of all rows.
 
-    Raises the error of a table whose place in its stream is invalid.
+    `nodes`: the schema tree nodes whose columns will be read.  Raises the error of a table whose place in its stream is
+    invalid.
     """
     for table in tables:
         if table.entry.problem is not None:
@@ -74,9 +78,10 @@ def sources(tables: Iterable[Table], nodes: Collection[int]) -> Iterator[tuple[i
 def wide_rows(
     archive: TableArchive, tables: Iterable[tuple[int, Source, RowNumbers]], nodes: Collection[int]
 ) -> Iterator[Iterable[Pair]]:
-    """The rows of tables as pairs of key path and value, of these nodes.
+    """Yield groups of rows; a row is pairs of key path and value, for the values of `nodes`.
 
-    Where a record has a key twice, the last value counts.  Propagates errors of tables, after the rows before.
+    If a record has a key twice, the last value counts.  `tables` are those of `sources`, whose sizes are not used.
+    Propagates errors of tables, after the rows before.
     """
     tree, known = archive.schema_tree, frozenset(nodes)
     for _, source, rows in tables:
@@ -92,24 +97,27 @@ def wide_rows(
 
 def _rows(names: list[str], columns: Sequence[Sequence[Any]], count: int) -> Iterable[Iterable[Pair]]:
     """Yield the `count` rows of these columns as pairs of name and value."""
+    # A key that a record has twice: the dict keeps its last value.
     if len(set(names)) < len(names):
         return (dict(zip(names, row, strict=True)).items() for row in zip(*columns, strict=True))
     if names:
         return (zip(names, row, strict=True) for row in zip(*columns, strict=True))
-    return repeat((), count)
+    return repeat((), count)  # none of the wanted keys: empty rows
 
 
 def all_rows(archive: TableArchive, nodes: Collection[int]) -> Iterator[Iterable[Pair]]:
     """Yield the rows of all tables as `wide_rows` does; values of small tables are gathered together."""
+    # For each node type, a mask of the wanted nodes: the kernel reads values of one type at a time.
     together = KernelTables(archive, prints=False)
     types = archive.schema_tree.types
     wanted: dict[int, bytearray] = {}
     for node in nodes:
         if ROW_BYTES[types[node]]:
             wanted.setdefault(types[node], bytearray(len(types)))[node] = 1
+    # index of the first table, if only a part of the archive is read
     before = archive.tables[0].index if len(archive.tables) else 0
     for first, stop in together.runs(BLOCK_BYTES, MOST_TABLES):
-        run: Sequence[Iterable[Iterable[Pair]] | None] = [None] * (stop - first)
+        run: Sequence[Iterable[Iterable[Pair]] | None] = [None] * (stop - first)  # None: to be read alone
         if stop - first >= LEAST:
             try:
                 run = _gathered(archive, together, first, stop, wanted)
@@ -124,20 +132,23 @@ def all_rows(archive: TableArchive, nodes: Collection[int]) -> Iterator[Iterable
 def _gathered(
     archive: TableArchive, together: KernelTables, first: int, stop: int, wanted: dict[int, bytearray]
 ) -> list[Iterable[Iterable[Pair]] | None]:
-    """The rows of each table of a run; None for a table that has to be read alone.
+    """Return the rows of each table of a run (`first` to `stop`); None for a table that has to be read alone.
 
-    `wanted`: by type, a byte for each node, 1 for those whose values are wanted.  Raises what keeps a value from being
-    decoded, without its place.
+    `wanted`: by node type, a byte for each node, 1 for those whose values are wanted.  Raises the error of a value that
+    cannot be decoded, without its position.
     """
     source = RunSource(archive, archive.stream_span(together.entries.stream_ids[first]), sum(together.rows[first:stop]))
+    # By table: 1 to read it; the kernel turns that into 2 for an odd one, which has to be read alone.  All types are
+    # read again without these, because the types read before have their values already.
     chosen, odd = bytearray(b"\1" * (stop - first)), True
     columns: dict[int, Column] = {}
-    while odd:  # values of a table that turns out to be odd are not to be among those of the others
+    while odd:
         columns = {
             kind: together.gathered(source, first, stop, chosen, kind, nodes).column for kind, nodes in wanted.items()
         }
         odd = 2 in chosen
         chosen = chosen.replace(b"\2", b"\0")
+    # The values of a type are those of all tables in sequence: each table takes as many of them as it has rows.
     values = {kind: iter(_objects(column)) for kind, column in columns.items()}
     entries, types, name_of = (
         archive.schemas.columns.entries_value,
@@ -148,6 +159,7 @@ def _gathered(
     for table, is_chosen in enumerate(chosen, first):
         count = together.rows[table]
         if not is_chosen or not count:
+            # Not read here; a table that was read but has no records has no rows.
             found.append(None if count or not is_chosen else ())
             continue
         names, cells = [], []
@@ -161,20 +173,21 @@ def _gathered(
 
 
 def _objects(column: Column, rows: RowNumbers | None = None) -> Sequence[Any]:
-    """The values of a column as `tabular.wide` takes them."""
+    """Return values of a column as `tabular.wide` takes them: an array as JSON text in UTF-8; default: all rows."""
     if column.type == NodeType.UNSTRUCTURED_ARRAY:
         return list(map(_utf8, column.strings(rows)))
     return column.objects(rows)
 
 
 def _values(source: Source, rows: RowNumbers, nodes: frozenset[int]) -> dict[int, Sequence[Any]]:
-    """The values of rows by node."""
+    """Return the values of rows by node, for those of `nodes` that the table has.  Propagates errors of reading."""
     found: dict[int, Sequence[Any]] = {}
     with ExitStack() as stack:
         part = source.part(stack, rows)
         for node, index in part.columns.items():
             if node in nodes:
                 found[node] = _objects(part.data.column_at(index), part.rows)
+        # Structured arrays are several columns; the value is the JSON text of the array.
         for node in part.data.layout.runs:
             if node in nodes:
                 program, owners = run_program(part, node)

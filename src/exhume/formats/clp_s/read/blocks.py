@@ -1,8 +1,9 @@
 """Blocks of rows for threads that share the tables of an archive: searched, printed up to an error, or prefetched.
 
-A large table is read a window at a time.  Half of what a selective search does is decompression, in calls that leave
-the interpreter free: while one packed stream is searched the next one is decompressed, and so is the dictionary that
-the first match will be printed with.
+A table has all records of one schema (set of keys), column by column; tables are in packed streams, each compressed as
+a whole.  A large table is read a window at a time: a window has some rows of all needed columns (see `windows`).  Half
+of the time of a selective search is decompression, in calls that release the GIL: while one stream is searched, the
+next one is decompressed, and so is the variable dictionary that the first match will be printed with.
 """
 
 from __future__ import annotations
@@ -45,7 +46,8 @@ WINDOW_BYTES: Final = 1 << 21
 """Decompressed bytes of a table that one thread searches or prints at a time, if the table is read in windows."""
 
 SERIAL_WINDOWS: Final = 16
-"""Windows of the size `payload_size` together, where each of them takes passes through the whole table."""
+"""If each window takes a pass through the whole table, a window has at least the limit `payload_size` divided by this
+number: few windows, few passes."""
 
 WITH_VARIABLES: Final = frozenset(
     (NodeType.VAR_STRING, NodeType.DICTIONARY_FLOAT, NodeType.CLP_STRING, NodeType.UNSTRUCTURED_ARRAY)
@@ -53,6 +55,7 @@ WITH_VARIABLES: Final = frozenset(
 """Types of columns whose values are in the variable dictionary, or may be."""
 
 Printed = tuple[list[bytes], ExhumeError | None]
+"""The chunks of text that were printed, and the error that ended the printing (None: all was printed)."""
 
 
 class SharedValue(Generic[T]):
@@ -77,9 +80,10 @@ class SharedValue(Generic[T]):
 
 
 def blocks(table: Table, size: int, most: int | None = None) -> Iterator[tuple[int, int]]:
-    """The rows of a table in blocks `[start, stop)` of some bytes, which one thread goes through at a time.
+    """Yield the rows of a table in blocks `[start, stop)` of about `size` bytes, each for one thread.
 
-    They have `most` rows at most, unless each of them takes passes through the whole table.
+    They have `most` rows at most, unless each of them takes passes through the whole table.  A table without rows has
+    one empty block, so that its problem is reported.
     """
     rows = table.num_messages
     step = max(1, size * max(1, rows) // max(1, table.size))
@@ -89,7 +93,7 @@ def blocks(table: Table, size: int, most: int | None = None) -> Iterator[tuple[i
 
 
 def printed_columns(tokens: Iterable[Token]) -> Collection[int]:
-    """The places of the columns that records of these tokens have values of."""
+    """Return the indices of the columns whose values these tokens (see `template`) print."""
     return {token.column for token in tokens if token.kind is Kind.COLUMN}
 
 
@@ -99,8 +103,8 @@ class TableWindows:
     def __init__(self, table: Table) -> None:
         """Prepare to read a table by windows; they are opened when first needed."""
         self._table = table
-        self._opened = SharedValue(lambda: (open_windows(table),))
-        self._is_passed_over = not is_large(table)
+        self._opened = SharedValue(lambda: (open_windows(table),))  # in a tuple, as None has a meaning for both
+        self._is_passed_over = not is_large(table)  # whether the table is read as a whole from now on
         self.is_only_way: bool = is_too_large(table)
         """Whether the table is too large to be read as a whole."""
 
@@ -113,7 +117,7 @@ class TableWindows:
         return blocks(self._table, size, most)
 
     def get(self) -> Windows | None:
-        """The windows, where there are any."""
+        """Return the windows; None if the table should be read as a whole."""
         if not self._is_passed_over:
             with suppress(ExhumeError):  # reported for the table
                 return self._opened.get()[0]
@@ -165,13 +169,13 @@ class TableWindows:
         return None
 
     def of(self, rows: WindowRows, indices: Collection[int]) -> TableData | None:
-        """These columns of such rows."""
+        """Return these columns of rows that are open as a window; None as for `call`."""
         return self.within(lambda rows: rows.window(indices, prints=True), rows)
 
     def each(self, *, keep: bool = False) -> Iterator[WindowRows | None]:
-        """The rows of the table in order; None where it is to be read as a whole.
+        """Yield the rows of the table in order, window by window; None instead if it has to be read as a whole.
 
-        Each is for use before the next, or after that, to `keep` it.
+        Each window is valid until the next is requested, or, with `keep`, as long as it is referenced.
         """
         windows = self.get()
         if windows is None:
@@ -183,7 +187,11 @@ class TableWindows:
 
 
 def each_part(table: Table) -> Iterator[tuple[TableData, Sequence[int] | None]]:
-    """Yield the records of a table in order: windows with None, or the whole table with the remaining rows."""
+    """Yield the records of a table in order, as pairs of loaded data and the rows of it to use (None: all).
+
+    These are windows, each with None.  If that fails, the last pair is the whole table with the rows that no window
+    had.
+    """
     windowed, done = TableWindows(table), 0
     for rows in windowed.each():
         data = None
@@ -198,7 +206,7 @@ def each_part(table: Table) -> Iterator[tuple[TableData, Sequence[int] | None]]:
 
 
 def printed(chunks: Iterable[bytes]) -> Printed:
-    """The chunks up to an error, and that error."""
+    """Take chunks until an error; return them and the error."""
     out: list[bytes] = []
     try:
         out.extend(chunks)
@@ -208,14 +216,18 @@ def printed(chunks: Iterable[bytes]) -> Printed:
 
 
 TEXT_BYTES: Final = 16 << 20
-"""Bytes of text that one thread prints at a time, as records are on average: a large string takes a word in a table."""
+"""Bytes of text that one thread prints at a time, estimated from the average record: the size of the table would
+mislead, as even a long string takes only one word in it, its id in a dictionary."""
 
 LEAST_ROWS: Final = 64
 """Rows that one thread prints at a time at least, however long their text is."""
 
 
 class Printer:
-    """Prints blocks of rows of a table."""
+    """Prints blocks of rows of a table, from windows if it has any, for several threads.
+
+    `complete`: print also what upstream (the reference implementation, `clp-s x`) leaves out.
+    """
 
     def __init__(self, table: Table, complete: bool) -> None:
         self._table, self._complete = table, complete
@@ -224,6 +236,7 @@ class Printer:
 
     @cached_property
     def _indices(self) -> Collection[int]:
+        """The columns that records have values of."""
         return printed_columns(self._table.layout.tokens(complete=self._complete))
 
     def chunks(self, start: int, stop: int) -> Iterator[bytes]:
@@ -246,13 +259,16 @@ class Printer:
 
 
 def text_rows(archive: TableArchive, most: int = TEXT_BYTES) -> int:
-    """Rows whose text is some `most` bytes, as the archive's records are on average."""
+    """Return the number of rows whose text is about `most` bytes, by the average size of the archive's records."""
     size = archive.header.original_size // max(1, archive.num_messages)
     return max(LEAST_ROWS, most // max(1, size))
 
 
 def pieces(archive: TableArchive, complete: bool) -> Iterator[Callable[[], Iterator[bytes]]]:
-    """Yield the printing of the tables in order, each a call for one thread."""
+    """Yield the printing of all records, in order of the tables, as calls for one thread each.
+
+    Small tables are printed by the kernel, a run of them per call; large tables in blocks of rows.
+    """
     archive.hint_streams()
     together: KernelTables | None = None
     if not complete and len(archive.tables):
@@ -263,8 +279,9 @@ def pieces(archive: TableArchive, complete: bool) -> Iterator[Callable[[], Itera
         for table in tables:
             yield from _blocks(table, complete, most)
         return
-    offset = tables[0].index  # of an archive in parts
+    offset = tables[0].index  # not 0 for a part of an archive
     for first, stop in together.runs(min(BLOCK_BYTES, windows.WORTHWHILE), most):
+        # A run of several tables, or a table with more columns than rows: cheap only in the kernel.
         if stop > first + 1 or together.is_wide(first):
             yield partial(_run, archive, together, first, stop)
         elif 0 <= first - offset < len(tables):
@@ -272,6 +289,7 @@ def pieces(archive: TableArchive, complete: bool) -> Iterator[Callable[[], Itera
 
 
 def _blocks(table: Table, complete: bool, most: int) -> Iterator[Callable[[], Iterator[bytes]]]:
+    """Yield the printing of one table as calls for one thread each, of at most `most` rows."""
     if table.num_messages or table.entry.problem is not None:
         printer = Printer(table, complete)
         for start, stop in printer.windowed.blocks(most):
@@ -287,7 +305,7 @@ def _run(archive: TableArchive, together: KernelTables, first: int, stop: int) -
         if isinstance(found, bytes):
             yield found
         else:
-            index, row = found
+            index, row = found  # the table that the kernel stopped at, and its first unprinted row
             table = archive.tables[index - offset]
             yield from Printer(table, False).chunks(row, table.num_messages)
 
@@ -304,7 +322,7 @@ def warm(archive: TableArchive) -> Printed:
             types[node] in WITH_VARIABLES for nodes in tables for node in nodes
         ):
             archive.texts.escaped_variables  # noqa: B018 - reads it
-    return [], None
+    return [], None  # nothing printed: its caller mixes it with calls that print
 
 
 PREFETCHED: Final = 1 << 18

@@ -1,4 +1,9 @@
-"""Columns of one table: slicing the table's bytes, typed access, and the values as text or as Python objects."""
+"""Columns of one table: slicing the table's bytes, typed access, and the values as text or as Python objects.
+
+Most columns store numbers.  Strings are stored as ids of the archive's variable dictionary (distinct strings), or as
+encoded text: the id of a log type, which is the text with placeholders, and the variables that fill these, in sequence
+for all rows.  Times are epochs with the id of the timestamp pattern that prints them.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +36,8 @@ if TYPE_CHECKING:
     from exhume.formats.clp_s.read.timestamps import PatternSet
 
 V = TypeVar("V")
-DELTA_INTEGER: Final = NodeType.DELTA_INTEGER.value
+"""The type of a property's value."""
+DELTA_INTEGER: Final = NodeType.DELTA_INTEGER.value  # looked up once: compared for each column
 
 
 class TextSource(Protocol):
@@ -68,6 +74,7 @@ class _CachedProperty(Generic[V]):
         self._name = name
 
     def __get__(self, texts: PrintContext, owner: type | None = None) -> V:
+        # Without `__set__`, the entry of `__dict__` hides this object afterwards: no call and no lock from then on.
         with texts.lock:
             known = texts.__dict__
             if self._name not in known:
@@ -77,16 +84,17 @@ class _CachedProperty(Generic[V]):
 
 
 class PrintContext:
-    """What printing columns requires: dictionaries (raw and JSON-escaped), log types, patterns.
+    """Dictionaries (raw and JSON-escaped), log types and timestamp patterns, which printing a column may need.
 
-    Each is read when a column first needs it, so that a damaged dictionary costs only the columns that use it.
+    Each is read when a column first needs it, so that a damaged dictionary affects only the columns that use it.
+    Threads share the object.
     """
 
     def __init__(self, archive: TextSource) -> None:
         self._archive = archive
         self.lock: threading.RLock = threading.RLock()
-        self._first: ClpsStrings | None = None
-        self._needs_all = False
+        self._first: ClpsStrings | None = None  # the first entries of the variable dictionary, if only they are read
+        self._needs_all = False  # whether the whole dictionary was read, or has to be
 
     @property
     def variables(self) -> ClpsStrings:
@@ -121,23 +129,26 @@ class PrintContext:
 
     @_CachedProperty
     def log_types(self) -> ClpsLogTypes:
-        """Log types with escaped literals."""
+        """Log types whose static text has the escapes of JSON."""
         return self._log_types(self._archive.log_types, escape=True)
 
     @_CachedProperty
     def raw_log_types(self) -> ClpsLogTypes:
-        """Log types with literals as they are."""
+        """Log types with their static text as it is."""
         return self._log_types(self._archive.log_types)
 
     def any_log_types(self, *, escaped: bool) -> ClpsLogTypes:
-        """Log types for what all forms of them share: the form that was made, or else this one."""
+        """Return log types for a use to which escapes do not matter, such as their number or placeholders.
+
+        This is the form (escaped or raw) that was made already, else the one that `escaped` selects.
+        """
         with self.lock:
             is_made, is_made_raw = ("log_types" in self.__dict__, "raw_log_types" in self.__dict__)
             return self.log_types if is_made or (escaped and not is_made_raw) else self.raw_log_types
 
     @_CachedProperty
     def array_types(self) -> ClpsLogTypes:
-        """Array log types; array text is printed without escaping."""
+        """Array log types: JSON text of arrays with placeholders; it is JSON already, so nothing is escaped."""
         return self._log_types(self._archive.array_types)
 
     def _log_types(self, entries: ClpsStrings, *, escape: bool = False) -> ClpsLogTypes:
@@ -156,14 +167,14 @@ class PrintContext:
 
 
 class TextHolder(Protocol):
-    """An archive, as columns see it."""
+    """The property of an archive that columns use; a protocol, because the archive's class imports this module."""
 
     @property
     def texts(self) -> PrintContext: ...
 
 
 class TextOwner(Protocol):
-    """The table of a column, as the column sees it."""
+    """The properties of a table that its columns use."""
 
     @property
     def archive(self) -> TextHolder: ...
@@ -212,7 +223,7 @@ class Column:
         """The column as its specification describes it."""
         self._table, self._place = table, place or (start, end)
         self._first = first  # the row of the table that comes first here
-        self._decoded = decoded  # the deltas summed up
+        self._decoded = decoded  # the deltas summed up; None until they are needed
 
     @property
     def texts(self) -> PrintContext:
@@ -374,14 +385,15 @@ class Column:
                         out.append(cache[text])
                     else:
                         out.append(parse_json(text))
+                        # Bounds the memory; a column with more distinct values gains little from the cache anyway.
                         if shared and len(cache) < 65536:
                             cache[text] = out[-1]
                 return out
 
     def failure(self, fault: kernel.Fault) -> ExhumeError:
-        """The error for a row that the kernel could not print."""
+        """Return the error for a row that the kernel could not print; `fault` as in `program`."""
         kind, _, row, detail = fault
-        size, place = self.values.itemsize, self._first + row
+        size, place = self.values.itemsize, self._first + row  # `place`: the row number in the whole table
         row_span = self.span.sub(size * place, size * place + size)
         where = f"row {place}, column {self.spec.index}"
         texts = self.texts
@@ -401,11 +413,12 @@ class Column:
                 return checks.BAD_ENCODED_FLOAT.error(where, span=row_span, actual=f"{detail & (1 << 64) - 1:#x}")
             case _:
                 epoch = self.values[row]
+                # BAD_PATTERN or BAD_TIME: the patterns know which problem it is.
                 return texts.patterns.failure(self.pattern_ids[row], epoch, row_span)
 
 
 def parse_json(text: bytes) -> Any:
-    """A JSON value; text that is not JSON is returned as text."""
+    """Return the value of a JSON text; if it is not JSON, the text itself (bytes that are not UTF-8 as surrogates)."""
     import json  # lazily: most searches print arrays as they are
 
     decoded = text.decode("utf-8", "surrogateescape")

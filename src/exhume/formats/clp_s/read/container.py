@@ -1,6 +1,6 @@
 """`Container`: a file or a directory with the header, the metadata packets and the sections of a clp-s archive.
 
-It finds sections and decompresses them; `reader.ClpSArchive` knows what they mean together.
+It finds and decompresses sections (structures, dictionaries, streams of tables); `ClpSArchive` knows what they mean.
 
 Spec: clp_s.txt; what it leaves open: `docs/formats/clp_s.md`.
 """
@@ -56,7 +56,7 @@ WORTHWHILE = 4
 """Only the beginning of a dictionary is read as long as the whole is at least this many times as large."""
 
 FRAME_ROOM = 64
-"""Bytes that the headers of a small frame can add to its content."""
+"""Bytes that the headers of a small zstd frame can add to its content, at most."""
 
 SMALL_DICTIONARY = 64 << 10
 """Largest stored size at which a dictionary of a remote archive is read along with another one."""
@@ -174,7 +174,7 @@ class Container(RecordArchive):
 
     @cached_property
     def _file_list(self) -> tuple[list[StoredRange], dict[str, ExhumeError]]:
-        """Return where each section is stored, and the problems of those that cannot be located, by name."""
+        """Return where each section is stored, and by name the problems of those that cannot be located."""
         for packet in self.packets_of(PacketType.ARCHIVE_INFO):
             count = places.segment_count(packet)
             if count is not None and count != 1:
@@ -204,7 +204,7 @@ class Container(RecordArchive):
     def file_entry(self, name: str) -> StoredRange:
         """The section of that name.  Raises CLPS-307 (missing), CLPS-308 (impossible place), CLPS-312 (too long)."""
         problems = self.section_problems
-        for known in (name, "/tables") if name == "/0" else (name,):
+        for known in (name, "/tables") if name == "/0" else (name,):  # the oldest archives name it `/tables`
             if known in problems:
                 raise problems[known]
             for place in self.files:
@@ -225,7 +225,7 @@ class Container(RecordArchive):
         self._whole[place] = payload
 
     def lock_of(self, what: StoredRange | int) -> threading.Lock:
-        """The lock to hold while decompressing a dictionary, or the stream of that number."""
+        """Return the lock to hold while decompressing a dictionary (by its place), or the stream of that number."""
         with self._lock:
             return self._locks.setdefault(what, threading.Lock())
 
@@ -301,7 +301,7 @@ class Container(RecordArchive):
             if whole is not None:
                 return whole
         cap = min(max_size, max(self.limits.expansion_floor, len(stored) * self.limits.expansion))
-        if len(stored) >= 1 << 16:
+        if len(stored) >= 1 << 16:  # from 64 KiB on: it allocates 16 times as much
             whole = zstd.zstd_whole(stored, max_size=cap)
             if whole is not None:
                 return whole
@@ -414,7 +414,7 @@ class Container(RecordArchive):
             try:
                 return ClpsStrings(payload, stated)
             except ValueError as error:
-                held = error.args[0]  # number of complete entries
+                held = error.args[0]  # number of complete entries in the payload so far
             if held >= count:
                 return ClpsStrings(payload, held)
             # By the average size so far, the entries take too large a part of the section.

@@ -1,4 +1,7 @@
-"""Several archives as one: the archives of a compression run in the order of writing, and runs merged by time."""
+"""Several archives as one: the archives of a compression run in the order of writing, and runs merged by time.
+
+A run is one call of the compressor.  It may write several archives, each the continuation of the one before.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +22,11 @@ _PER_UNIT = ((31_536 * 10**12, 1), (31_536 * 10**9, 1_000), (31_536 * 10**6, 1_0
 """Pairs of a bound and nanoseconds per unit: a timestamp beyond the bound is taken to have this unit.
 
 These are nanoseconds, microseconds and milliseconds; smaller numbers are seconds.  Upstream guesses so from 0.5.0 on:
-each bound is one year in that unit.
+each bound is one year (31,536,000 seconds) in that unit.
 """
 
 _BEFORE_ALL = -(1 << 80)
-"""A time in nanoseconds before any that an archive can state."""
+"""A time in nanoseconds before all others, far below the least int64."""
 
 
 def to_nanoseconds(value: float) -> int:
@@ -74,7 +77,10 @@ class Dataset:
                 yield from _merged(group, lambda table: table_events(table, None))
 
     def _groups(self, ordered: bool) -> list[list[list[ClpSArchive]]]:
-        """Groups of runs whose times overlap; a run is a list of archives in its order."""
+        """Return groups of runs whose times overlap; a run is a list of archives in its order.
+
+        The records of a group have to be merged by time; groups follow each other.
+        """
         if not ordered:
             return [[[archive]] for archive in self.archives]
         runs = self._runs()
@@ -82,9 +88,10 @@ class Dataset:
         if any(bound is None for bound in bounds):
             return [[run] for run in runs]
         groups: list[list[list[ClpSArchive]]] = []
-        last = 0
+        last = 0  # latest time of the last group
         order = sorted(range(len(runs)), key=lambda i: bounds[i] or (0, 0))
         for index in order:
+            # No bound is None here; `or (0, 0)` is for the type checker.
             begin, end = bounds[index] or (0, 0)
             if groups and begin <= last:
                 groups[-1].append(runs[index])
@@ -95,7 +102,10 @@ class Dataset:
         return groups
 
     def _runs(self) -> list[list[ClpSArchive]]:
-        """Group the archives by the process that wrote them, each group in order of writing."""
+        """Group the archives by the run that wrote them, each group in order of writing.
+
+        An archive that does not name its run (in its range index) is a run of its own.
+        """
         runs: dict[Any, list[ClpSArchive]] = {}
         for number, archive in enumerate(self.archives):
             ranges = archive.range_index
@@ -110,7 +120,7 @@ def _in_run_order(run: list[ClpSArchive]) -> list[ClpSArchive]:
     An archive with the end of one file and the start of the next determines the order of the two; files that no archive
     connects are in the given order.
     """
-    names = {
+    names = {  # by archive: its input files, in order
         id(archive): [str(entry.properties.get("_filename")) for entry in archive.range_index] or [""]
         for archive in run
     }
@@ -136,7 +146,7 @@ def _file_order(sequences: Sequence[Sequence[str]]) -> list[str]:
                 later[before].add(after)
     out: list[str] = []
     while later:
-        blocked = set().union(*later.values())
+        blocked = set().union(*later.values())  # names that have to come after a remaining one
         name = next((name for name in later if name not in blocked), next(iter(later)))
         out.append(name)
         del later[name]
@@ -194,7 +204,10 @@ def _times(table: Table, nodes: set[int]) -> Iterator[int | None]:
 
 
 def _column_times(column: Column) -> list[int | None]:
-    """Return the time of each row in nanoseconds since the epoch; None if the row or the column has none."""
+    """Return the time of each row in nanoseconds since the epoch; None if the row or the column has none.
+
+    Numbers have no stated unit, so it is guessed.
+    """
     match column.type:
         case NodeType.TIMESTAMP:
             return list(column.values)

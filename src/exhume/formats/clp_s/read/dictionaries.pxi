@@ -1,4 +1,6 @@
-# Dictionaries: the offsets of their entries, the entries that need escapes and those that occur twice; and log types.
+# Dictionaries (numbered strings that records refer to): the offsets of their entries, the entries that need escapes and
+# those that occur twice.  And log types: text with placeholders, split into its static parts.
+# The methods of the classes are documented in pykernel.py, which has the same ones in Python.
 
 cdef inline bint word_needs_escape(uint64_t word) noexcept nogil:
     """Whether one of eight bytes is a quote, a backslash or below 0x20."""
@@ -205,6 +207,7 @@ cdef class ClpsStrings:  # see the class of this name in pykernel.py
                     if id >= <uint64_t>self.count:
                         outside = 1
                         break
+                    # Look the id up in the hash table (open addressing); a new one gets the next number.
                     at = id_place(id) & mask
                     while table[at] and known[table[at] - 1] != id:
                         at = (at + 1) & mask
@@ -342,7 +345,7 @@ cdef class ClpsRepeated:  # see the class of this name in pykernel.py
                         one = entries[index]
                         if <Py_ssize_t>(one & <uint64_t>0xFFFFFFFF) > found or steps > most:
                             break  # a repeated entry with a smaller number is known already
-                        at = one >> 32 & (slots - 1)
+                        at = one >> 32 & (slots - 1)  # the upper half: the lower bits are the same in a part
                         while (slot := table[at]) != 0:
                             steps += 1
                             if slot >> 32 == one >> 32:
@@ -426,7 +429,7 @@ cdef class ClpsLogTypes:  # see the class of this name in pykernel.py
                 raise ValueError("too little room")
             self.pieces = <Hole*>&given[0]
             self.arena.data = <char*>&given[0] + size
-            self.arena.capacity = total + 5 * escapes + 6
+            self.arena.capacity = total + 5 * escapes + 6  # an escape (\u00xx) adds at most 5 bytes
         else:
             self.pieces = <Hole*>malloc(size)
         if self.first == NULL or self.pieces == NULL or not reserve(&self.arena, total * (6 if escape else 1) + 6 if (

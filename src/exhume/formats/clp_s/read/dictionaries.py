@@ -1,7 +1,8 @@
 """Dictionaries that are larger than the limit `payload_size`: decompressed into a temporary file, which is mapped.
 
-Any record can refer to any entry, so all of them have to be available.  In memory are the offsets of the entries and
-the pages in use, which the system can drop at any time.
+A dictionary is a sequence of strings (entries) that records refer to by number.  Any record can refer to any entry, so
+all of them have to be available.  In memory are only the offsets of the entries and the pages of the file in use, which
+the system can drop at any time.
 
 Spec: clp_s.txt, Variable dictionary, Log-type dictionary, Array log-type dictionary.
 """
@@ -23,7 +24,7 @@ from exhume.formats.clp_s.read.places import StoredRange
 from exhume.tuples import NamedTuple
 
 WINDOW = 16 << 20
-"""Mapped bytes that are walked through before their pages are released."""
+"""Mapped bytes (16 MiB) that are walked through before their pages are released."""
 
 
 class SpilledPayload(NamedTuple):
@@ -42,7 +43,10 @@ class SpilledPayload(NamedTuple):
     """The reason why no more was decompressed; None at the end of the stored bytes, or of the last wanted entry."""
 
     def steps(self) -> Iterator[int]:
-        """End of each window of the payload, whose pages are released when the next one is taken."""
+        """Yield the end of each window of the payload; taking the next one releases the pages of the window before.
+
+        `ClpsStrings` takes them while it locates the entries: so the process never has the whole payload in memory.
+        """
         from exhume.io.local import release
 
         for start in range(0, len(self.data), WINDOW):
@@ -75,6 +79,7 @@ def spill(place: StoredRange, most: int, *, step: int = STREAM_STEP, count: int 
         except (CodecError, UnsupportedFeatureError) as error:
             problem = error
         except LimitExceededError as error:
+            # Raised above, with the name of the section already.
             if error.code == checks.TOO_LARGE.code:
                 raise
             raise too_large(place, most) from error
@@ -105,21 +110,22 @@ def too_large(place: StoredRange, most: int) -> LimitExceededError:
 
 
 def measure(payload: Buffer, count: int, steps: Iterable[int] = ()) -> tuple[int, int]:
-    """The number of entries of a payload, at most `count`, and where they end."""
+    """Return the number of complete entries of a payload, at most `count`, and the offset of their end."""
     try:
+        # An untrusted count: one entry more than can fit is enough to fail.
         found = ClpsStrings(payload, min(count, len(payload) // ENTRY.size + 1), steps)
     except ValueError as error:
-        index, end = error.args
+        index, end = error.args  # the entry that is not complete, and where it starts
         return index, end
     return len(found), found.end
 
 
 class _Entries:
-    """Counts the entries of a payload while it is written to a file."""
+    """Counts the complete entries of a dictionary while it is written to a file (the count before is not repeated)."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
-        self._count = self._at = 0
+        self._count = self._at = 0  # complete entries so far, and the offset of the next one
 
     def reached(self, count: int, size: int) -> bool:
         """Whether the first `size` bytes contain `count` entries."""
@@ -130,5 +136,6 @@ class _Entries:
                 break
             self._at += ENTRY.size + length
             self._count += 1
+        # Back to the end, where writing continues.
         self._file.seek(size)
         return self._count == count

@@ -1,4 +1,6 @@
-# Floats as clp-s prints them: plain ones, formatted ones, and those encoded as variables of log types.
+# Floats as clp-s prints them: plain ones (C's %f), formatted ones (a double with a 16-bit word that has the number of
+# digits and the notation of the original text), and those encoded as variables of log types (decimal digits and the
+# position of the point in 64 bits).  pykernel.py has the same in Python: `clps_format_float`, `clps_decode_float`.
 
 cdef int print_double(char* at, int room, const char* form, int precision, double value) noexcept nogil:
     """snprintf of one double, with "." as the decimal point in every locale.  Return the size of the text."""
@@ -65,9 +67,11 @@ cdef bint add_plain_fast(Out* out, double value, int significant) noexcept nogil
     False, and nothing is printed, if it is not, or if that cannot be determined cheaply.
     """
     cdef double size = -value if signbit(value) else value
-    cdef int exponent = 0, decimals, i
+    cdef int exponent = 0, decimals, i  # decimal exponent of the value; digits after the point
     cdef uint64_t digits
     cdef double scaled
+    # Scale to an integer of `significant` digits.  Powers of ten up to 10^22 and integers up to 10^15 are exact as
+    # doubles: if the integer divided by the power is the value again, its digits are the right ones.
     if size == 0.0:
         decimals = significant - 1
         digits = 0
@@ -102,7 +106,7 @@ cdef bint add_plain_fast(Out* out, double value, int significant) noexcept nogil
             out.data[out.size] = c"0"
             out.size += 1
         return True
-    if decimals >= 20:
+    if decimals >= 20:  # 10^20 does not fit `INT_TENS`; such a value starts with "0."
         scaled = 0
         put(out, b"0.", 2)
         put_padded(out, digits, decimals, c"0")
@@ -130,7 +134,7 @@ cdef bint add_formatted(Out* out, double value, uint16_t word) noexcept nogil:
         return True
     if not with_exponent and significant <= 15 and add_plain_fast(out, value, significant):
         return True
-    # Let C round to the significant digits; then take its text apart: mantissa, "e", sign, exponent.
+    # Let C round to the significant digits; then split its text: mantissa, "e", sign, exponent.
     size = print_double(text, 64, b"%.*e", significant - 1, value)
     mantissa = size - 1
     while text[mantissa] != c"e":
@@ -151,6 +155,7 @@ cdef bint add_formatted(Out* out, double value, uint16_t word) noexcept nogil:
         width = <int>clp_s_table_float_format_num_exponent_digits(word)
         put_padded(out, <uint64_t>exponent, width, c"0")
         return True
+    # Without exponent: put the digits before and after a point, filled up with zeros.
     if text[mantissa + 1] == c"-":
         exponent = -exponent
     negative = text[0] == c"-"
@@ -162,7 +167,7 @@ cdef bint add_formatted(Out* out, double value, uint16_t word) noexcept nogil:
     if negative:
         out.data[out.size] = c"-"
         out.size += 1
-    point = exponent + 1
+    point = exponent + 1  # number of digits before the point
     if point <= 0:
         put(out, b"0.", 2)
         for i in range(-point):
@@ -205,7 +210,7 @@ cdef bint put_decimal(Out* out, int digits, int point, uint64_t value, bint nega
     if negative:
         start[0] = c"-"
         start += 1
-    at = start + digits
+    at = start + digits  # from the last digit to the first
     for i in range(digits):
         if i == point:
             at[0] = c"."
@@ -216,7 +221,7 @@ cdef bint put_decimal(Out* out, int digits, int point, uint64_t value, bint nega
         value = rest
     if value:  # it has more digits than stated
         return False
-    if point == digits:
+    if point == digits:  # no digit before the point
         at[0] = c"."
     out.size = start - out.data + digits + 1
     return True

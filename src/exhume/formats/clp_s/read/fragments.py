@@ -1,4 +1,10 @@
-"""The parts of a damaged archive, found with or without its header and packets."""
+"""The parts of a damaged archive, found with or without its header and packets.
+
+`Finder` reads what is intact of the header and of the metadata packets (which list the sections), and then the
+sections: three structures (schema tree, schema map, table metadata), three dictionaries and the streams with the
+tables.  Without a list of sections it searches for the first structure by the magic number of its zstd frame, and
+expects the others after it.  `Fragments` is the result; salvage writes a new archive from it.
+"""
 
 from __future__ import annotations
 
@@ -61,7 +67,7 @@ class Dictionary:
         place: The range of the file that has the stored section.
     """
 
-    name: str
+    name: str  # of its section
     count: int
     kept: int
     payload: Buffer
@@ -77,7 +83,11 @@ class Dictionary:
 
 @dataclass(slots=True)
 class Fragments:
-    """The parts of an archive that were found; those that were lost are None or empty."""
+    """The parts of an archive that were found; those that were lost are None or empty.
+
+    The three structures are present as bytes, decompressed (`tree`, `schema_ids`, `table_metadata`), and parsed
+    (`parsed_tree`, `schemas` by id, `tables`).  `streams`: the section with the tables.
+    """
 
     header: Header | None = None
     packets: list[Packet] = field(default_factory=list)
@@ -91,7 +101,9 @@ class Fragments:
     streams: StoredRange | None = None
 
     def version(self) -> Version:
-        """The format version: that of the header if it is known, else one with the node types and log types in use."""
+        """Return the format version: that of the header if it is known, else one with the node types and log types in
+        use.
+        """
         if self.header is not None and self.header.version in KNOWN_VERSIONS:
             return self.header.version
         types = set(self.parsed_tree.types) if self.parsed_tree is not None else set()
@@ -119,18 +131,19 @@ class Finder:
         self._report = report
 
     def find(self) -> Fragments:
-        """Everything that can be found."""
+        """Return all parts that can be found, and report the bytes that belong to none or are damaged."""
         found = Fragments()
         base = self._envelope(found)
         entries = self._listed(found) if self._tree is None else section_files(self._tree)
         if not self._structures(found, entries) and self._tree is None:
+            # The list of sections is missing or wrong: try each zstd frame as the schema tree.
             for offset in self._frames(base or HEADER_SIZE):
                 if self._structures(found, {"/schema_tree": self._from(offset)}):
                     break
         return found
 
     def _envelope(self, found: Fragments) -> int:
-        """Header and packets; returns where the sections start (0: unknown)."""
+        """Read header and packets into `found`; return where the sections start (0: unknown)."""
         head = self._source.span(0, min(HEADER_SIZE, self._source.size))
         try:
             found.header = layout.parse_header(self._source.read_up_to(0, HEADER_SIZE), head)
@@ -146,6 +159,7 @@ class Finder:
             packets, _ = layout.parse_packets(payload, where.in_payload(0, len(payload)))
             if self._tree is not None and found.header is not None and self._is_foreign(packets, found.header):
                 found.header = None
+                # Of another directory: neither its header nor its list of sections describes these files.
                 raise ValueError(checks.FOREIGN_HEADER.title)
         except (ExhumeError, ValueError) as error:
             known = found.header is not None and found.header.files_base <= self._source.size
@@ -159,7 +173,7 @@ class Finder:
         return HEADER_SIZE + used
 
     def _is_foreign(self, packets: list[Packet], header: Header) -> bool:
-        """Whether the packets of a directory describe other files than its own."""
+        """Return whether the packets of a directory describe other files than its own, by their sizes."""
         assert self._tree is not None
         listing = [packet for packet in packets if packet.type == PacketType.ARCHIVE_FILE_INFO]
         try:
@@ -175,16 +189,21 @@ class Finder:
 
     @staticmethod
     def _following(place: StoredRange) -> StoredRange:
-        """The bytes that follow in the same file."""
+        """Return all bytes of the same file after a place."""
         return StoredRange("", place.source, place.end, max(place.end, place.source.size))
 
     def _listed(self, found: Fragments) -> dict[str, StoredRange]:
-        """Where the sections begin, by name, as the packets say."""
+        """Return where the sections begin, by name, as the packets state; empty if they list none.
+
+        Each place reaches to the end of the file: only the stated starts are used.
+        """
         if not found.packets:
             return {}
+        # The last report is that of the packets: the sections start where they end.
         used = self._report.spans[-1].span.end - self._source.origin
         size = used - HEADER_SIZE
         header = found.header or Header((0, 0, 0), 0, self._source.size, size, 0)
+        # A header that fits the file as it is: the stored one may be lost or wrong.
         header = Header(header.version, header.original_size, self._source.size, size, 0)
         listing = [packet for packet in found.packets if packet.type == PacketType.ARCHIVE_FILE_INFO]
         try:
@@ -194,7 +213,7 @@ class Finder:
         return {entry.name: self._from(entry.start) for entry in entries}
 
     def _frames(self, start: int) -> Iterator[int]:
-        """Offsets at which a zstd frame may start."""
+        """Yield offsets from `start` on at which a zstd frame may start: those of its magic number."""
         at = start
         overlap = len(zstd.ZSTD_MAGIC) - 1
         while at < self._source.size:
@@ -205,13 +224,18 @@ class Finder:
                 hit = data.find(zstd.ZSTD_MAGIC, hit + 1)
             if len(data) < WINDOW:
                 return
-            at += len(data) - overlap
+            at += len(data) - overlap  # a magic number may be in both windows
 
     def _decode(self, place: StoredRange, most: int) -> tuple[bytes, int, bool]:
+        """Decompress at most `most` bytes at a place: content, stored bytes used, whether the frame is complete."""
         return zstd.zstd_partial(place.source.read_up_to(place.start, WINDOW), max_size=most)
 
     def _structures(self, found: Fragments, at: dict[str, StoredRange]) -> bool:
-        """Tree, schema map, table metadata and what follows; each is searched for after the one before it."""
+        """Find tree, schema map, table metadata and what follows, and add them to `found`.
+
+        `at` has the sections whose start is known, by name.  Each of the others is expected after the one before it.
+        Returns False, and adds nothing, if one of the three structures is damaged.
+        """
         start = at.get("/schema_tree")
         if start is None:
             return False
@@ -259,11 +283,13 @@ class Finder:
         names = DICTIONARIES
         for number, name in enumerate(names):
             place = at.get(name, follows)
+            # The section after the last dictionary is that of the streams, `/tables` in the oldest archives.
             after = at.get(names[number + 1] if number + 1 < len(names) else "/0", at.get("/tables"))
             if self._tree is not None:
                 stated_end = place.end
             else:
                 stated_end = after.start if after is not None and after.start > place.start else 0
+            # 0: only its content shows where it ends.
             dictionary = self._dictionary(name, place, stated_end)
             found.dictionaries.append(dictionary)
             follows = self._following(dictionary.place)
@@ -281,6 +307,7 @@ class Finder:
         used, whole = 0, True
         try:
             if stored.size > most or count is not None:
+                # As if it were too large in memory: decompress it into a file, below.
                 raise over_budget("zstd", most)
             for used, part, whole in zstd.zstd_survivors(stored.read(), max_size=most):  # noqa: B007
                 parts.append(part)
@@ -352,5 +379,5 @@ def build_schema_map(schemas: Iterable[Schema]) -> bytes:
 
 
 def span_of(source: Source, start: int, end: int) -> Span:
-    """A span clipped to the source."""
+    """Return the span `[start, end)`, clipped to the source."""
     return source.span(min(start, source.size), min(max(start, end), source.size))

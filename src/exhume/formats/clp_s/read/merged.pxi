@@ -1,4 +1,6 @@
-# The rows of many tables in the order in which they were written, without Python objects for each table.
+# The rows of many tables in the order in which they were written, without Python objects for each table.  Tables are in
+# packed streams; those that the kernel cannot read ("odd") are read and printed by programs of the caller.
+# The methods without a docstring are documented in pytables.py, which has the same ones in Python.
 
 cdef Py_ssize_t shape_keep(Shape* s, Made* into) noexcept nogil:
     """Copy the operations of `s`, with their literals and sums, to one allocation: `s` is used for other tables next.
@@ -29,7 +31,7 @@ cdef Py_ssize_t shape_keep(Shape* s, Made* into) noexcept nogil:
 
 cdef class ClpsMerged:  # see the class of this name in pytables.py
     cdef ClpsTables tables
-    cdef Py_buffer* views
+    cdef Py_buffer* views  # the payloads of the streams, released at the end
     cdef int num_views
     cdef const char** data  # by table: its bytes; NULL if its stream was not given
     cdef int32_t idx  # the node that numbers the records (log_event_idx); negative: there is none
@@ -118,6 +120,7 @@ cdef class ClpsMerged:  # see the class of this name in pytables.py
                     if <uint64_t>views[opened - 1].len != sizeof(int64_t) * left[table]:
                         raise ValueError("a buffer whose size does not match the table")
                     keys[table] = <const char*>views[opened - 1].buf
+            # The tables of the kernel: find the column of the record numbers.
             for i in range(count):
                 if not left[i] and tables.rows[i] and self.data[i] != NULL:
                     if tables._located(&shape, i, self.data[i], <int64_t>(tables.ends[i] - tables.starts[i])) != S_DONE:
@@ -127,7 +130,7 @@ cdef class ClpsMerged:  # see the class of this name in pytables.py
                         keys[i] = self.data[i] + shape.places[self.idx]
                         deltas[i] = tables.types[self.idx] == N_DELTA_INTEGER
                 if left[i]:
-                    if left[i] > <uint64_t>1 << 40:
+                    if left[i] > <uint64_t>1 << 40:  # so that the sum cannot overflow
                         raise ValueError("too many rows")
                     total += left[i]
                     heap[size].key = load64(keys[i], 0) if keys[i] != NULL else 0
@@ -139,6 +142,7 @@ cdef class ClpsMerged:  # see the class of this name in pytables.py
             with nogil:
                 for i in range(size // 2 - 1, -1, -1):
                     sift(heap, size, i)
+                # As in `clps_merge_order`; numbers stored as deltas are added to the number before.
                 while size:
                     table = heap[0].table
                     order[done] = table
@@ -191,7 +195,7 @@ cdef class ClpsMerged:  # see the class of this name in pytables.py
         # freed at the end.
         cdef Py_ssize_t count = tables.num_tables, position = start, i, size
         cdef Py_ssize_t held = 0  # bytes of the operations that were made
-        cdef Made* known = <Made*>calloc(count + 1, sizeof(Made))  # by table
+        cdef Made* known = <Made*>calloc(count + 1, sizeof(Made))  # by table: its operations; NULL: not made yet
         cdef Py_ssize_t* made = NULL  # the tables whose operations were made here
         cdef Py_ssize_t num_made = 0
         cdef Py_buffer view

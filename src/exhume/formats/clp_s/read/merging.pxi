@@ -1,4 +1,5 @@
 # The rows of many tables in the order in which they were written: a k-way merge by record number with a heap.
+# The heap has the next record of each table; the least is at index 0, and the children of `i` are at 2i + 1 and 2i + 2.
 
 cdef struct Head:  # the next record of a table
     int64_t key  # its number
@@ -54,6 +55,7 @@ def clps_merge_order(keys):  # see the function of this name in pykernel.py
         with nogil:
             for i in range(size // 2 - 1, -1, -1):
                 sift(heap, size, i)
+            # Take the first record, and replace it by the next one of its table, or by the last of the heap.
             while size:
                 table = heap[0].table
                 order[done] = table

@@ -32,7 +32,7 @@ cdef extern from *:
     #endif
         return malloc(size);
     }
-    /* As memcpy, without a call for the few bytes that most strings have. */
+    /* As memcpy, without a call for the few bytes that most strings have: two copies that overlap make any size. */
     static inline void exh_copy(char* to, const char* from, size_t size) {
         if (size > 32) {
             memcpy(to, from, size);

@@ -1,6 +1,7 @@
 """The places of stored bytes: in the one file of an archive, or in the files of a directory.
 
 The metadata section names them in MessagePack packets (list of sections, archive info, range index), read here too.
+The range index lists ingestion units (such as the input files), each with the range of records that came from it.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class StoredRange(NamedTuple):
 
     @property
     def span(self) -> Span:
-        """Their span."""
+        """The same range as a span, for findings and errors."""
         return self.source.span(self.start, self.end)
 
     @property
@@ -48,7 +49,7 @@ class StoredRange(NamedTuple):
         return self.end > self.source.size
 
     def part(self, start: int, end: int | None = None) -> StoredRange:
-        """The bytes from `start` to `end` (by default all that follow), counted from the first byte here."""
+        """Return the bytes `[start, end)` (by default to the end), counted from the first byte here."""
         return StoredRange(self.name, self.source, self.start + start, self.end if end is None else self.start + end)
 
     def read(self) -> bytes:
@@ -60,6 +61,7 @@ def read_together(places: Sequence[StoredRange]) -> list[bytes]:
     """The stored bytes of several places; those of a remote archive are requested at the same time."""
     if all(place.source is places[0].source for place in places):
         return places[0].source.read_many([(place.start, place.end) for place in places])
+    # Files of a directory: one request each, all in parallel.
     from exhume.io.parallel import map_ordered
 
     return list(map_ordered(StoredRange.read, places, len(places)))
@@ -78,12 +80,15 @@ def files_of(tree: Tree) -> frozenset[str]:
 
 
 def header_or_nothing(tree: Tree) -> Source:
-    """The header file of a directory; an empty one where it is missing."""
+    """Return the header file of a directory; an empty one if it is missing."""
     return tree.source(HEADER_FILE) if tree.exists(HEADER_FILE) else BytesSource(b"", HEADER_FILE)
 
 
 def section_files(tree: Tree) -> dict[str, StoredRange]:
-    """The sections by the names of the files of a directory, without its header; missing ones are empty."""
+    """Return the sections of a directory by name, each the whole file of that name; missing ones are empty.
+
+    For salvage, which does not rely on the list in the header.
+    """
     names = ["/tables" if name == "/0" and not tree.exists("0") else name for name in SECTION_NAMES]
     files = [name.removeprefix("/") for name in names]
     sources = [tree.source(file) if tree.exists(file) else BytesSource(b"", file) for file in files]
@@ -93,10 +98,11 @@ def section_files(tree: Tree) -> dict[str, StoredRange]:
 def in_directory(
     tree: Tree, listed: Sequence[StoredRange], problems: dict[str, ExhumeError], span: Span
 ) -> tuple[list[StoredRange], dict[str, ExhumeError]]:
-    """Return the sections as files of a directory, each from its file's first byte.
+    """Return the sections as files of a directory, each from its file's first byte, and the problems by name.
 
-    A missing file, or one longer than listed, is a problem; a shorter one shows when it is read. Raises CLPS-313 if the
-    sizes of most files do not match `listed`, at `span`.
+    `listed` and `problems` are the result of `section_list`.  A missing file, or one longer than listed, is a problem;
+    a shorter one is noticed when it is read.  Raises CLPS-313 if the sizes of most files do not match `listed`; `span`
+    is where the list is stored.
     """
     found: list[StoredRange] = []
     wrong_sizes: list[StoredRange] = []
@@ -132,7 +138,10 @@ def in_directory(
 
 
 def unpack(packet: Packet, rule: Rule) -> Any:
-    """The MessagePack value of a packet, with keys that are strings, bounded by its size; raises the given rule."""
+    """Return the MessagePack value of a packet, whose maps have strings as keys.  Raises `rule` for anything else.
+
+    No length in it can exceed the size of the packet, so that a wrong length does not allocate memory.
+    """
     size = len(packet.body)
     try:
         return msgpack.unpackb(
@@ -146,20 +155,23 @@ def unpack(packet: Packet, rule: Rule) -> Any:
             max_ext_len=size,
         )
     except (ValueError, TypeError, RecursionError, msgpack.exceptions.UnpackException) as error:
+        # A remark about an option of the library, which says nothing to a user.
         detail = (str(error) or type(error).__name__).removesuffix(" when strict_map_key=True")
         raise rule.error(f"not MessagePack: {detail}", span=packet.span) from error
 
 
 def _is_count(value: Any) -> TypeGuard[int]:
+    """Return whether a value is a non-negative integer (in Python, a bool is an integer, too)."""
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
 def section_list(
     packets: Sequence[Packet], header: Header, source: Source
 ) -> tuple[list[StoredRange], dict[str, ExhumeError]]:
-    """Sections by the ArchiveFileInfo packets as parts of one file, and the problem with the place of each.
+    """Return the sections that the ArchiveFileInfo packets list, as parts of one file, and the problems by name.
 
-    Like upstream, takes the value of the first pair of the map, whatever its key is.  Raises CLPS-306.
+    A section ends where the next one starts, and the last one with the archive.  Like upstream, takes the value of the
+    first pair of the map, whatever its key is: a list of maps with name `n` and offset `o`.  Raises CLPS-306.
     """
     found: list[tuple[str, int]] = []
     for packet in packets:
@@ -177,7 +189,7 @@ def section_list(
             found.append((name, offset))
     if not found:
         raise checks.BAD_FILE_INFO.error("no packet lists the sections")
-    room = max(0, header.archive_size - header.files_base)
+    room = max(0, header.archive_size - header.files_base)  # size of all sections
     entries: list[StoredRange] = []
     problems: dict[str, ExhumeError] = {}
     span = packets[0].span

@@ -1,4 +1,8 @@
-"""Text logs out of archives: the bytes that `create` made the records of (see `write.textlog`)."""
+"""Text logs out of archives: the bytes that `create` made the records of (see `write.textlog`).
+
+A log line is stored as a record with the keys `KEYS`: the timestamp if the line has one, the message, and `INVALID`
+with those of its bytes that are not UTF-8, in hexadecimal.  The line is made of these again here.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +24,11 @@ if TYPE_CHECKING:
     from exhume.formats.clp_s.read.tables import Table, TableArchive
 
 ROWS: Final = 4096
-"""Events that are printed at a time."""
+"""Events (log lines) that are printed at a time."""
 
 _TEXTS = frozenset((NodeType.CLP_STRING, NodeType.VAR_STRING))
 _TIMES = frozenset((NodeType.DATE_STRING, NodeType.TIMESTAMP))
+"""Node types that the message and the timestamp may have."""
 
 
 def text_chunks(archive: TableArchive, *, jobs: int = 1) -> Iterator[bytes]:
@@ -33,16 +38,21 @@ def text_chunks(archive: TableArchive, *, jobs: int = 1) -> Iterator[bytes]:
     if len(tables) > 1 and archive.schema_tree.log_event_idx is None:
         raise UnsupportedOperationError("written without log order: the order of the lines is unknown")
     patterns = _unquoted(archive.texts.patterns) if any(TIMESTAMP in found for found in places) else None
+    # The lines of each table; a table has the lines with the same keys.
     streams = [_events(table, patterns) for table in tables]
     if len(tables) == 1:
         events = streams[0]
     else:
+        # `merge_order` names the table of each line in turn: take the next line of that table.
         events = map(next, map(streams.__getitem__, merge_order(tables, jobs)))
     yield from joined(events, ROWS)
 
 
 def _places(table: Table) -> dict[str, int]:
-    """The column of each key of an event.  Raises `UnsupportedOperationError` for a table of other records."""
+    """Return the index of the column of each key of `KEYS` in a table.
+
+    Raises `UnsupportedOperationError` if its records are not log lines.
+    """
     layout = table.layout
     tree = layout.tree
     root = tree.roots.get((b"", NodeType.OBJECT))
@@ -63,7 +73,7 @@ def _places(table: Table) -> dict[str, int]:
 
 
 def _unquoted(patterns: PatternSet) -> PatternSet:
-    """The patterns without the quotes that are part of them from 0.5.0 on."""
+    """Return the patterns without the quotes that are part of them from 0.5.0 on: a log line has none."""
     if not patterns.nanoseconds:
         return patterns
     texts = {}
@@ -75,6 +85,7 @@ def _unquoted(patterns: PatternSet) -> PatternSet:
 
 
 def _operation(column: Column, patterns: PatternSet | None) -> tuple[object, ...]:
+    """Return the kernel operation that prints a column as plain text; `patterns` replace those of its times."""
     found = column.operation(raw=True)
     return (*found[:-1], patterns.kernel) if found[0] == kernel.TIME and patterns is not None else found
 
@@ -102,6 +113,8 @@ def _events(table: Table, patterns: PatternSet | None) -> Iterator[bytes]:
             else:
                 found = [_lines([column], patterns, some) for column in columns]
                 texts = [lines for lines, _ in found]
+                # The columns may fail in different rows: the lines end before the first of these, and its error is
+                # raised.
                 error = min(found, key=lambda pair: len(pair[0]))[1]
                 stamps = texts[0] if TIMESTAMP in places else repeat(b"")
                 for stamp, message, invalid in zip(stamps, texts[-2], texts[-1], strict=False):

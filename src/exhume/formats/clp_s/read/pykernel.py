@@ -55,7 +55,7 @@ _SIGNS = {ExponentSign.PLUS: "+", ExponentSign.MINUS: "-"}
 class ClpsStrings:
     """The entries of a dictionary section, decompressed: each a u64 length and that many bytes.
 
-    `steps`, if there are any, put the payload into its place: up to each of these offsets, in turn.
+    `steps` yields ascending offsets: taking one makes the payload available up to it (and may release what is before).
 
     Raises `ValueError(index, offset)` when entry `index`, at `offset`, passes the end of the payload, and what a step
     raises.  `end` is the offset after the last of `count` entries, `size` that of the payload's end.
@@ -66,10 +66,7 @@ class ClpsStrings:
     __slots__ = ("_entries", "end", "size")
 
     def __init__(self, payload: Buffer, count: int, steps: Iterable[int] = ()) -> None:
-        """Parse a dictionary of `count` entries; `steps` are offsets in it that the compiled kernel uses.
-
-        Raises `ValueError`.
-        """
+        """Parse a dictionary of `count` entries; for the arguments and errors see the class."""
         at = 0
         for step in steps:
             if not at <= step <= len(payload):
@@ -92,7 +89,7 @@ class ClpsStrings:
         return iter(self._entries)
 
     def numbered(self, ids: Any) -> tuple[bytes, bytes, bytes]:
-        """The entries that the ids (u64) name, each once, as an Arrow dictionary has them: `(codes, ends, text)`.
+        """Return the entries that the ids (u64) name, each once, as an Arrow dictionary: `(codes, ends, text)`.
 
         `codes` (int32) has the number of each id's entry, in the order of their first use; `text` is these entries,
         joined, and `ends` (int32, a 0 first) where each ends.
@@ -131,8 +128,10 @@ class ClpsStrings:
 
 
 class ClpsRepeated:
-    """Entries that are like one before them, looked for by threads: each adds some, and when all are there, looks among
-    a share of the different strings.
+    """Search for an entry that equals an earlier one, in threads.
+
+    First, threads `add` all entries by ranges.  Then each calls `first` for a share of them; equal entries are always
+    in the same share, as shares are made by hash.
     """
 
     def __init__(self, strings: ClpsStrings) -> None:
@@ -147,9 +146,9 @@ class ClpsRepeated:
             self._hashes[index] = hash(self._strings[index])
 
     def first(self, share: int, shares: int) -> int:
-        """Return the first entry of a share that equals an earlier one, from 0 on; -1 when there is none.
+        """Return the first entry of a share (numbered from 0) that equals an earlier one; -1 if there is none.
 
-        Raises `ValueError` where there are fewer shares.
+        Raises `ValueError` if `share` is not below `shares`.
         """
         if not 0 <= share < shares:
             raise ValueError(share)
@@ -184,7 +183,7 @@ class ClpsLogTypes:
         self._parts: list[tuple[list[bytes], bytes]] = []
         for entry in entries:
             literals: list[bytes] = []
-            holes = bytearray()
+            holes = bytearray()  # the placeholder bytes
             piece = bytearray()
             at, size = 0, len(entry)
             while at < size:
@@ -192,6 +191,7 @@ class ClpsLogTypes:
                 if byte == _ESCAPE and at + 1 < size:
                     at += 1
                     piece.append(entry[at])
+                # An escape at the end of the entry escapes nothing and is dropped.
                 elif byte == _ESCAPE:
                     pass
                 elif _INTEGER_MARK <= byte <= last:
@@ -260,8 +260,10 @@ def clps_disorder(values: Buffer) -> int:
 
 
 def clps_variables_of(words: Buffer, log_types: ClpsLogTypes) -> tuple[int, int, bytes] | None:
-    """From which to which variable the words of encoded strings refer, and the same words if the first of these is the
-    variable 0; None when one of them names a log type that does not exist.
+    """Return the range of variables that encoded strings use, and their words with offsets from its start.
+
+    `words` (uint64) have the id of a log type and the offset of the first variable.  A window of rows reads only these
+    variables, so the first of them becomes variable 0.  None if a word names a log type that does not exist.
     """
     found = _view(words, "Q")
     idents = [_log_type_id(word) for word in found]
@@ -278,12 +280,13 @@ def clps_variables_of(words: Buffer, log_types: ClpsLogTypes) -> tuple[int, int,
 
 
 def clps_undelta(values: Buffer, total: int = 0) -> bytes:
-    """Running sums modulo 2^64 of int64 differences, from `total` on."""
+    """Return the running sums (uint64 bytes, modulo 2^64) of int64 differences; the first is added to `total`."""
     sums = accumulate(_view(values, "Q"), lambda total, step: total + step & _MASK, initial=total & _MASK)
     return array("Q", islice(sums, 1, None)).tobytes()
 
 
 Operation = tuple[Any, ...]
+"""An operation as in `program`: its kind, and what that needs."""
 
 
 def _view(buffer: Buffer, code: str) -> Sequence[Any]:
@@ -292,7 +295,7 @@ def _view(buffer: Buffer, code: str) -> Sequence[Any]:
 
 
 class ClpsProgram:
-    """Prints rows of one table; `operations` as described at the top of the module, `rows` how many there are."""
+    """Prints rows of one table; `operations` as described in `program`, `rows`: the number of rows of the table."""
 
     def __init__(self, operations: Sequence[Operation], rows: int) -> None:
         self.rows = rows
@@ -368,7 +371,7 @@ class ClpsProgram:
 
 
 _log_type_id, _ofs_variable = ClpWord.log_type_id, ClpWord.ofs_variable
-_Piece = bytes | tuple[int, int]
+_Piece = bytes | tuple[int, int]  # bytes to print, or the kind of a fault and its detail
 
 
 def _printer(operation: Operation, rows: int) -> Callable[[int], _Piece]:
@@ -408,6 +411,7 @@ def _printer(operation: Operation, rows: int) -> Callable[[int], _Piece]:
 
 
 def _sized(buffer: Buffer, code: str, rows: int) -> Sequence[Any]:
+    """Return a buffer as a typed sequence.  Raises `ValueError` if it has fewer than `rows` values."""
     values = _view(buffer, code)
     if len(values) < rows:
         raise ValueError("a buffer is shorter than the table")

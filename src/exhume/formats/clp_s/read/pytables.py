@@ -1,6 +1,9 @@
 """Pure-Python implementation of `together.pxi` and `merged.pxi`, and of the time functions of the kernel.
 
-The former prints no table itself: each is one for its caller.  Epochs are printed by compiled timestamp patterns.
+The tables (`ClpsTables`, `ClpsMerged`) have the interface of the compiled kernel, and document it, but print nothing:
+they report each table as "odd", so that the caller prints it by its own program.  A table has the records with one set
+of keys.  Epochs are printed by compiled timestamp patterns.
+
 Import `exhume.formats.clp_s.read.kernel`, which chooses the compiled or the interpreted loops.
 """
 
@@ -19,16 +22,17 @@ class RowPrinter(Protocol):
     """A program that prints rows of one table; see `pykernel.ClpsProgram`."""
 
     def lines(self, rows: Sequence[int]) -> tuple[list[bytes], object]:
-        """The text of each of the rows, and the fault that ended it or None."""
+        """Return the text of each of the rows, and the fault that ended it or None."""
 
 
 def merged(keys: Mapping[int, Sequence[int]]) -> array[int]:
-    """Which of several ascending sequences each number of the merged order comes from (uint32); of equal ones the
-    sequence with the lowest key.
+    """Merge ascending sequences: for each number in merged order, return the key of the sequence it is from (uint32).
+
+    Of equal numbers, that of the sequence with the lowest key comes first.
     """
     heap = [(numbers[0], key) for key, numbers in keys.items() if len(numbers)]
     heapq.heapify(heap)
-    at = dict.fromkeys(keys, 0)
+    at = dict.fromkeys(keys, 0)  # numbers taken from each sequence
     out = array("I")
     while heap:
         _, key = heap[0]
@@ -57,9 +61,7 @@ class ClpsTables:
         num_entries: Any, num_ordered: Sequence[int], schema_of: Sequence[int], starts: Any, ends: Any,
         rows: Sequence[int],
     ) -> None:  # fmt: skip
-        """Describe many small tables at once: the schema tree (parents, keys, types), the schemas and, by table, its
-        schema, place in the payload and number of rows.
-        """
+        """Keep the numbers of rows, which is all that is used here; for the arguments see the class."""
         self.rows = rows
         self._num_schemas = len(num_ordered)
         if len(schema_of) != len(rows) or len(starts) != len(rows) or len(ends) != len(rows):
@@ -78,25 +80,27 @@ class ClpsTables:
         """Supply the patterns of timestamps, which `render` stopped for with `PATTERNS`."""
 
     def supply_checks(self, numbered: int, rule_of: Any, rules: Any) -> None:
-        """Supply what `check` compares numbers with.
+        """Supply the numbers that `check` compares values with.
 
-        Args: the node that numbers the records (-1: none); by node, 0 or 1 more than the place of its rule; three words
-        for each rule: what it is, the least and the greatest value (see `together`).  Raises `ValueError`, `TypeError`.
+        `numbered`: the node that numbers the records (-1: none).  `rule_of`: by node, 0 for no rule, else 1 plus the
+        index of its rule.  `rules`: three words for each: its kind (`Rule` in together.pxi), the least and the greatest
+        value.  Raises `ValueError`, `TypeError`.
         """
 
     def odd_schema(self, first: int) -> int:
-        """The place of the next schema, from `first` on, with unordered entries or nodes that do not exist; how many
-        schemas there are if none has any.  Raises `IndexError`.
+        """Return the index of the next schema, from `first` on, with unordered entries or nodes that do not exist.
+
+        The number of schemas if there is none.  Raises `IndexError`.
         """
         if first < 0:
             raise IndexError(first)
         return min(first, self._num_schemas)
 
     def check(self, payload: Any, table: int, stop: int) -> tuple[bytes, int, int]:
-        """Check the tables up to `stop`, all in one payload: each reference, and each number with a rule.
+        """Check the tables `[table, stop)`, all in one payload: each reference, and each number with a rule.
 
-        Returns the tables that are not, or that the caller has to check (uint32), the table that comes next, and why it
-        ends there: `DONE` or what it has to be given.  Raises `IndexError`.
+        Returns the tables that are damaged or that the caller has to check (array of uint32), the table that comes
+        next, and why it ends there: `DONE` or what has to be supplied.  Raises `IndexError`.
         """
         if not 0 <= table <= stop <= len(self.rows):
             raise IndexError(table)
@@ -119,11 +123,11 @@ class ClpsTables:
     def render(
         self, payload: Any, table: int, row: int, stop: int, max_size: int, mask: Any = None
     ) -> tuple[bytes, int, int, int]:
-        """The text of the rows of tables from a row of one up to the table `stop`, all in one payload.
+        """Print the rows of tables up to the table `stop`, all in one payload, from row `row` of `table` on.
 
-        With a `mask`, which has a byte for each of these rows, only of those that have a 1 in it.  Returns the text,
-        the table and row that come next, and why it ends there: `DONE`, `FULL` (`max_size` is passed), `ODD` (the
-        caller has to print the table) or what it has to be given.  Raises `IndexError`.
+        `mask` has a byte for each of these rows: only those with a 1 are printed (None: all).  Returns the text, the
+        table and row that come next, and why it ends there: `DONE`, `FULL` (`max_size` is passed), `ODD` (the caller
+        has to print the table) or what has to be supplied.  Raises `IndexError`.
         """
         if not 0 <= table <= stop <= len(self.rows) or row < 0:
             raise IndexError(table)
@@ -177,10 +181,10 @@ class ClpsMerged:
         cursors: array[int],
         max_size: int,
     ) -> tuple[bytes, int, int, int]:
-        """Rows `[start, stop)` of the merged order: text, next position, the table there, and why it ends (as above).
+        """Print rows `[start, stop)` of the merged order: text, next position, the table there, and why it ends there.
 
-        `programs` print the tables that the caller prints.  `cursors` (int64) are the next row of each table, which are
-        moved on.
+        `programs`: the programs of the tables that the kernel does not print.  `cursors` (int64): the next row of each
+        table, updated here.  The reason is one of those of `ClpsTables.render`.
         """
         out: list[bytes] = []
         size, position, table = 0, start, 0
@@ -196,7 +200,7 @@ class ClpsMerged:
         return b"".join(out), position, table, DONE
 
 
-_MASK: Final = (1 << 64) - 1
+_MASK: Final = (1 << 64) - 1  # turns a negative id into the uint64 with the same bits
 _WHOLE_EPOCHS: Final = STEP_CODES.index("epoch_s")
 """The steps from here on print an epoch truncated toward zero."""
 
@@ -214,7 +218,7 @@ class ClpsPatterns:
         self._patterns = {ident & _MASK: (unit, shift, list(steps)) for ident, unit, shift, steps in patterns}
 
     def render(self, ident: int, epoch: int) -> bytes | None | int:
-        """The text of an epoch; a fault kind (`BAD_PATTERN`, `BAD_TIME`) when it cannot be printed."""
+        """Return the text of an epoch; a fault kind (`BAD_PATTERN`, `BAD_TIME`) if it cannot be printed."""
         found = self._patterns.get(ident & _MASK)
         if found is None:
             return BAD_PATTERN
@@ -222,23 +226,28 @@ class ClpsPatterns:
 
 
 def clps_civil(days: int) -> tuple[int, int, int]:
-    """Year, month and day of a day counted from 1970-01-01 (proleptic Gregorian)."""
-    days += 719468
+    """Return year, month and day of a day counted from 1970-01-01 (proleptic Gregorian).
+
+    The usual algorithm: eras of 400 years (146,097 days), and years that start on 1 March, so that the leap day is the
+    last day of a year.
+    """
+    days += 719468  # days from 0000-03-01 to 1970-01-01
     era, day = divmod(days, 146097)
     year = (day - day // 1460 + day // 36524 - day // 146096) // 365
     day -= 365 * year + year // 4 - year // 100
-    month = (5 * day + 2) // 153
+    month = (5 * day + 2) // 153  # 0 is March; five months from March on have 153 days
     dom = day - (153 * month + 2) // 5 + 1
     month = month + 3 if month < 10 else month - 9
     return year + era * 400 + (month <= 2), month, dom
 
 
 def _truncate(epoch: int, unit: int) -> int:
+    """Return `epoch / unit`, rounded toward zero (`//` rounds down)."""
     return epoch // unit if epoch >= 0 else -(-epoch // unit)
 
 
 class _SplitTime(NamedTuple):
-    """A time taken apart; `days` since the epoch, `nanos` of the second, `epoch` as it is stored."""
+    """A time split into its parts; `days` since the epoch, `nanos` of the second, `epoch` as it is stored."""
 
     epoch: int
     days: int
@@ -252,11 +261,13 @@ class _SplitTime(NamedTuple):
 
 
 def _year2(at: _SplitTime) -> bytes | None:
+    """Return the last two digits of a year from 1900 to 2099; None for other years."""
     short = at.year - 2000 if at.year >= 2000 else at.year - 1900
     return b"%02d" % short if 0 <= short <= 99 else None
 
 
 def _hour12(at: _SplitTime) -> int:
+    """Return the hour of a 12-hour clock, 1 to 12."""
     return at.hour % 12 or 12
 
 
@@ -266,6 +277,7 @@ def _hour12_old(at: _SplitTime) -> int:
 
 
 def _epoch_point(at: _SplitTime) -> bytes | None:
+    """Return the epoch with a point before its last nine digits; None if it has fewer."""
     text = b"%d" % at.epoch
     return text[:-9] + b"." + text[-9:] if len(text) >= 9 else None
 
@@ -304,6 +316,7 @@ def _render_time(epoch: int, unit: int, shift: int, steps: Sequence[tuple[int, b
     """The text of a time, `unit` nanoseconds to a tick, `shift` seconds east; None where a step cannot print it."""
     per_second = 1_000_000_000 // unit
     seconds, fraction = divmod(epoch, per_second)
+    # Next to a truncated epoch, the fraction is that of the absolute value: -1.5 s are -1 and .5.
     if any(code >= _WHOLE_EPOCHS for code, _ in steps):
         fraction = abs(epoch) % per_second
     days, second_of_day = divmod(seconds + shift, 86400)
@@ -317,7 +330,7 @@ def _render_time(epoch: int, unit: int, shift: int, steps: Sequence[tuple[int, b
         elif step == "month_name":
             out.append(text.split(b"\0")[moment.month - 1])
         elif step == "weekday_name":
-            out.append(text.split(b"\0")[(days + 4) % 7])
+            out.append(text.split(b"\0")[(days + 4) % 7])  # the epoch was a Thursday; names start on Sunday
         else:
             shown = _SHOWN[step](moment)
             if shown is None:

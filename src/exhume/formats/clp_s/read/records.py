@@ -1,7 +1,9 @@
 """Streams of records over a whole archive: exact text or Python objects, in table order or in log order.
 
-In log order, rows of many tables are merged by their numbers.  Small tables are printed by the kernel (see `together`),
-and the others between them: those that are unusual by a program of their own, and of large ones the rows that are next.
+An archive stores its records in tables, one for each set of keys.  If the order of the input (log order) was recorded,
+each record has its number in it (`log_event_idx`), and rows of many tables are merged by these numbers.  Small tables
+are printed by the kernel (see `together`).  The others are merged with them here: tables that the kernel does not
+support ("odd") have a program of their own, and large tables are read in windows of the rows that are next.
 """
 
 from __future__ import annotations
@@ -42,17 +44,20 @@ if TYPE_CHECKING:
     from exhume.formats.clp_s.read.tables import Table, TableArchive, TableData
 
     Part = tuple[int, int, array[int], Mapping[int, tuple[int, int]]]
-    """Rows `[start, stop)` of the merged order, the next row of each table, and the rows of large tables among them."""
+    """Rows `[start, stop)` of the merged order, the next row of each table (int64), and by large table the range of its
+    rows among them.
+    """
 
 MERGE_ROWS: Final = 8192
 """Rows of the merged order that one thread prints at a time."""
 
 TABLES_PER_ROW: Final = 4
-"""Tables for each of these rows at most, as the next row of every table is copied each time."""
+"""Tables for each row of such a part, at most: a part copies a cursor for each table, so it has more rows if there are
+more tables."""
 
 
 class _LargeTable:
-    """A large table, whose next rows, or all of them, are printed between those of others."""
+    """A large table whose rows are printed among those of others: by windows of its next rows, or else as a whole."""
 
     def __init__(self, table: Table, complete: bool) -> None:
         self._table, self._complete = table, complete
@@ -74,9 +79,9 @@ class _LargeTable:
 
 
 def positions(table: Table) -> memoryview[Any] | None:
-    """The numbers of the records of a table (int64); None where they have none: they count as 0, as upstream has it.
+    """Return the numbers of a table's records in log order (int64); None if none are stored.
 
-    Raises the error that keeps the table from being read.
+    Upstream takes missing numbers for 0.  Raises the error that keeps the table from being read.
     """
     node = table.layout.tree.log_event_idx
     if node is not None and windows.is_too_large(table):
@@ -88,8 +93,9 @@ def positions(table: Table) -> memoryview[Any] | None:
             if found is None:
                 break
             out.extend(found)
-        else:
+        else:  # all windows were read
             return memoryview(out)
+    # Small enough, or with a fault, which this raises.
     return table.load(() if node is None else {node}).log_event_idx
 
 
@@ -138,7 +144,9 @@ class _TableMerge:
         payloads = [None] * streams if complete else _small_payloads(archive, known, large, jobs)
         idx = archive.schema_tree.log_event_idx
         self._merged = ClpsMerged(known.tables, known.entries.stream_ids, payloads, -1 if idx is None else idx)
+        # Tables with rows that the kernel does not print.
         tables = {index: archive.tables[index - self._offset] for index in self._merged.odd()}
+        # `ahead` covers all tables: every result is needed before the merge can start.
         numbers = map_ordered(positions, tables.values(), jobs, ahead=len(tables) + 1)
         self._order = self._merged.order(dict(zip(tables, numbers, strict=True)))
         self._large = {index: _LargeTable(table, complete) for index, table in tables.items() if index in large}
@@ -147,12 +155,13 @@ class _TableMerge:
         self._renderers = dict(zip(rest, made, strict=True))
 
     def _renderer(self, table: Table) -> TableRenderer:
+        """Return the renderer of a whole table.  Propagates errors of reading."""
         return table.load().renderer(complete=self._complete)
 
     def parts(self) -> Iterator[Part]:
-        """The merged rows, in parts for one thread each."""
+        """Yield the merged rows in parts for one thread each."""
         tables = len(self._kernel_tables.entries)
-        cursors = array("q", [0]) * tables
+        cursors = array("q", [0]) * tables  # by table: its next row
         step = max(MERGE_ROWS, tables // TABLES_PER_ROW)
         for start in range(0, len(self._order), step):
             stop = min(start + step, len(self._order))
@@ -162,7 +171,7 @@ class _TableMerge:
             yield start, stop, before, among
 
     def printed(self, part: Part) -> Printed:
-        """The text of a part up to an error."""
+        """Return the text of a part up to an error, and the error."""
         start, stop, cursors, large = part
         out: list[bytes] = []
         renderers = dict(self._renderers)
@@ -178,6 +187,7 @@ class _TableMerge:
                     out.append(text)
                     if why == DONE or (why != ODD and self._kernel_tables.supply(why)):
                         continue
+                    # The kernel stopped at a row that it cannot print: print it alone to find the reason.
                     renderer = renderers.get(table) or self._renderer(self._archive.tables[table - self._offset])
                     renderer.lines([cursors[table]])  # raises the fault
             except ExhumeError as error:
@@ -196,7 +206,11 @@ def merged_chunks(archive: TableArchive, complete: bool, jobs: int) -> Iterator[
 
 
 class RecordWithOrigin(NamedTuple):
-    """A record with where it came from; `properties` is None when the range index does not cover it."""
+    """A record with its origin.
+
+    `event` is the record as a Python object, `log_event_idx` its number in the input, `properties` those of its
+    ingestion unit (such as the name of the input file); both are None if the archive does not state them.
+    """
 
     event: Any
     log_event_idx: int | None
@@ -219,6 +233,7 @@ def json_chunks(
         if any(stream.size > most for stream in archive.table_metadata.streams) and any(
             map(takes_passes, archive.tables)
         ):  # use few windows
+            # Each window of such a table decompresses much of its stream: `json_lines` reads fewer and larger windows.
             yield from joined(json_lines(archive, ordered=True, complete=complete), MERGE_ROWS)
         else:
             yield from merged_chunks(archive, complete, jobs)
@@ -227,6 +242,7 @@ def json_chunks(
         for piece in pieces(archive, complete):
             yield from piece()
         return
+    # First in line, while a thread prints the first table: the dictionary that nearly all records need.
     work = (partial(lambda piece: printed(piece()), one) for one in pieces(archive, complete))
     for out, error in map_ordered(lambda piece: piece(), chain([partial(warm, archive)], work), jobs):
         yield from out
@@ -260,13 +276,13 @@ def line_stream(table: Table, complete: bool) -> Iterator[bytes]:
 
 
 def merge_order(tables: Sequence[Table], jobs: int = 1) -> Sequence[int]:
-    """Which of the tables each record of the log order comes from: always the one whose next record is the earliest.
+    """Return for each record in log order the index of its table in `tables`.
 
-    Tables without `log_event_idx` count as position 0, as upstream has it.
+    The next record is always the one with the least number; tables without numbers count as 0, as upstream has it.
     """
 
     def numbers(table: Table) -> memoryview[Any]:
-        found = positions(table)
+        found = positions(table)  # raises the error of the table
         return memoryview(array("q", [0]) * table.num_messages) if found is None else found
 
     return kernel.clps_merge_order(list(map_ordered(numbers, tables, jobs, ahead=len(tables) + 1)))
@@ -287,13 +303,13 @@ def events(archive: TableArchive, *, ordered: bool = False, with_source: bool = 
 
 
 def table_events(table: Table, finder: SourceFinder | None) -> Iterator[Any]:
-    """The records of a table, with their ingestion units when there is a finder."""
+    """Yield the records of a table as Python objects, or as `RecordWithOrigin` if there is a finder."""
     for data, rows in each_part(table):
         yield from event_stream(data, finder, rows)
 
 
 def event_stream(data: TableData, finder: SourceFinder | None, rows: Sequence[int] | None = None) -> Iterator[Any]:
-    """The records of a table, or those rows of it, with their ingestion units when there is a finder."""
+    """Yield the records of a table, or only `rows` of it, as `table_events` does."""
     objects = data.objects(rows)
     if finder is None:
         yield from objects
@@ -314,7 +330,7 @@ class SourceFinder:
         self._starts = [entry.start for entry in self._ranges]
 
     def find(self, position: int | None) -> Mapping[str, Any] | None:
-        """The properties of the unit that holds a position, None when no range does."""
+        """Return the properties of the unit that contains a record number; None if no unit does."""
         if position is None:
             return None
         index = bisect_right(self._starts, position) - 1

@@ -1,4 +1,8 @@
-"""Printing records: from a table's columns and its template to the exact text of `clp-s x`."""
+"""Printing records: from a table's columns and its template to the exact text of `clp-s x`.
+
+The template (see `template`) is a list of tokens, such as "open an object" or "the value of column 3".  It becomes a
+program of the kernel (see `program`) that prints a row: literals with the text between two values, and the values.
+"""
 
 from __future__ import annotations
 
@@ -23,12 +27,16 @@ _CLOSERS = {Kind.OBJECT: b"}", Kind.ARRAY: b"]"}
 def operations(
     tokens: Sequence[Token], column_at: Callable[[int], Column], *, complete: bool
 ) -> tuple[list[tuple[object, ...]], list[int]]:
-    """Kernel operations that print one record and a newline, and for each the index of its column (-1: a literal)."""
+    """Return kernel operations that print one record and a newline, and for each the index of its column (-1: a
+    literal).
+
+    `column_at` returns a column by its index; `complete`: print the empty keys that upstream leaves out, too.
+    """
     ops: list[tuple[object, ...]] = []
     owners: list[int] = []
     literal = bytearray()
-    opened: list[Kind] = []
-    first = True
+    opened: list[Kind] = []  # the open objects and arrays
+    first = True  # no comma before the next member
     # Everything between two columns is collected in `literal`.
     for token in tokens:
         if token.kind is Kind.CLOSE:
@@ -52,6 +60,7 @@ def operations(
                 literal += b'"'
             ops += [(LITERAL, bytes(literal)), column.operation()]
             owners += [-1, token.column]
+            # The closing quote begins the text after the value.
             literal = bytearray(b'"' if column.quoted else b"")
     literal += b"\n"
     ops.append((LITERAL, bytes(literal)))
@@ -118,12 +127,12 @@ class TableRenderer:
         return lines
 
     def failure(self, fault: Fault) -> ExhumeError:
-        """The error for a fault of the kernel."""
+        """Return the error for a fault of the kernel, which names the operation; its column knows the position."""
         return self.data.column_at(self._owners[fault[1]]).failure(fault)
 
 
 def _closed(kind: Kind, keys: list[str], members: list[Any], rows: int) -> list[Any]:
-    """The arrays or objects of all rows, from the values of their members."""
+    """Return the arrays or objects of all rows; `members` has a list for each member, with its value in each row."""
     if not members:
         return [[] if kind is Kind.ARRAY else {} for _ in range(rows)]
     if kind is Kind.ARRAY:
@@ -146,6 +155,7 @@ def build_objects(
     result: list[Any] = []
 
     def add(key: bytes | None, values: Any) -> None:
+        """Add a member with its values to the innermost open container; without one, it is the record itself."""
         if not opened:
             result.extend(values)
             return

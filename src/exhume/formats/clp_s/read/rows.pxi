@@ -1,4 +1,5 @@
-# Printing of rows by the program of their table; sums of columns of deltas; the variables that a window of rows uses.
+# Printing of rows by the program of their table (its operations, see `Op`); sums of columns of deltas; the variables
+# that a window (a range of rows) uses.  Classes and functions for Python are documented in pykernel.py.
 
 cdef inline bint add_string(Out* out, const Op* op, uint64_t string) noexcept nogil:
     """Print an entry of the variable dictionary; False when there is no memory."""
@@ -68,7 +69,10 @@ cdef int add_text(Out* out, const Op* op, uint64_t word, int64_t* detail) noexce
 
 
 cdef Py_ssize_t first_bad(Out* out, const Op* op, Py_ssize_t start, Py_ssize_t stop, Trouble* trouble) noexcept nogil:
-    """The first row in `[start, stop)` with a value that cannot be printed, or `stop`.  Numbers always can be."""
+    """The first row in `[start, stop)` with a value that cannot be printed, or `stop`.  Numbers always can be.
+
+    `trouble` is set to the fault; `out` is scratch space.
+    """
     cdef Py_ssize_t row
     cdef int64_t detail = 0
     cdef int found = F_NONE
@@ -440,7 +444,7 @@ def clps_undelta(values, total=0):
         made = PyBytes_New(NULL, sizeof(uint64_t) * count)
         data = PyBytes_AS_STRING(<PyObject*>made)
         with nogil:
-            for i in range(count):
+            for i in range(count):  # the buffer need not be aligned
                 memcpy(&step, <const char*>view.buf + sizeof(uint64_t) * i, sizeof(uint64_t))
                 sum += step
                 memcpy(data + sizeof(uint64_t) * i, &sum, sizeof(uint64_t))

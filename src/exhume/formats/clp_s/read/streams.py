@@ -1,5 +1,8 @@
 """The sections, dictionaries and packed streams of an archive, each read when it is first used.
 
+A packed stream has several tables (records with the same set of keys), and is compressed as a whole: as one zstd frame,
+or as several, which can be decompressed separately.
+
 Spec: clp_s.txt; what it leaves open: `docs/formats/clp_s.md`.
 """
 
@@ -47,23 +50,23 @@ STREAM_CACHE = 4
 """Decompressed streams kept: tables of one stream are read in sequence, `jobs` threads work on few streams."""
 
 LAYOUTS = 1024
-"""Layouts of schemas kept."""
+"""Layouts of schemas (see `template`) that are kept; the least recently used are dropped."""
 
 PASSED = 8 << 20
 """Decompressed bytes of a stream from which on a caller that needs all of it reads it frame by frame."""
 
 PARTS_LEAST = 1 << 20
-"""Decompressed bytes of a stream below which it is not worth while to leave out any."""
+"""Decompressed bytes of a stream below which decompressing only parts of it saves too little time."""
 
 
 class Streams(Container):
-    """An archive without its tables, which are made from this: `tables.TableArchive` adds them."""
+    """An archive with everything but its tables, which `tables.TableArchive` adds."""
 
     def __init__(self, source: Source | Tree, *, limits: Limits = DEFAULT_LIMITS) -> None:
         super().__init__(source, limits=limits)
         self._streams: Lru[int, Buffer | FramedPayload | PayloadPrefix | Serial] = Lru(STREAM_CACHE)
         self._layouts: Lru[int, SchemaLayout] = Lru(LAYOUTS)
-        self._is_first = threading.Lock()  # held for good by the thread that reads the variables
+        self._is_first = threading.Lock()  # see `share_variables`; never released
 
     # -- metadata section ---------------------------------------------------------------------------------------
 
@@ -97,7 +100,7 @@ class Streams(Container):
 
     @cached_property
     def schema_tree(self) -> SchemaTree:
-        """The merged parse tree.  Raises CLPS-320, CLPS-321."""
+        """The schema tree: a node for each key path and type that occurs.  Raises CLPS-320, CLPS-321."""
         return layout.parse_schema_tree(*self.structure("/schema_tree"))[0]
 
     @cached_property
@@ -121,10 +124,10 @@ class Streams(Container):
         return self.dictionary("/var.dict")
 
     def share_variables(self) -> None:
-        """Decompress the variable dictionary together with all threads that are about to need it, where it consists
-        of frames that state their sizes; the problem with it is raised where it is used.
+        """Help to decompress the variable dictionary, if another thread has begun to read it.
 
-        Nothing is done for the first of them, which goes on to read it, while the others decompress what comes later.
+        It can be shared if it consists of zstd frames that state their sizes.  The first thread that calls this gets
+        the lock and returns: it reads the dictionary itself.  Errors are left to the use of the dictionary.
         """
         if "variables" in self.__dict__ or self._is_first.acquire(blocking=False):
             return
@@ -188,7 +191,7 @@ class Streams(Container):
         return section.part(start, stop)
 
     def stream_span(self, stream_id: int) -> Span:
-        """The same as a span.  Raises CLPS-342, CLPS-343."""
+        """Return the location of a packed stream as a span.  Raises CLPS-342, CLPS-343."""
         return self.stream_place(stream_id).span
 
     def stream_payload(self, stream_id: int) -> Buffer:
@@ -209,9 +212,10 @@ class Streams(Container):
         return found
 
     def stream_parts(self, stream_id: int, *, whole: bool = False) -> FramedPayload | PayloadPrefix | Serial | None:
-        """A packed stream that is decompressed only as far as it is read.  None if all of it should be decompressed: it
-        already was, little would be saved, or it has an error.  `whole`: all of it is needed.  The types are those of
-        `_opened_stream`.
+        """Return a packed stream that is decompressed only as far as it is read.
+
+        None if all of it should be decompressed: it already was, little would be saved, or it has an error.  `whole`:
+        all of it is needed.  For the types see `_opened_stream`.
         """
         with self.lock_of(stream_id):
             found = self._streams.get(stream_id)
@@ -227,7 +231,10 @@ class Streams(Container):
         return found if isinstance(found, FramedPayload) else None
 
     def _parted(self, stream_id: int) -> tuple[StoredRange, int] | None:
-        """Location and stated size of a stream, if these allow decompressing parts of it."""
+        """Return location and stated size of a stream; None if decompressing parts of it makes no sense.
+
+        That is so for a stream that is cut, small, or of an implausible size.
+        """
         place, size = self.stream_place(stream_id), self.table_metadata.streams[stream_id].size
         if place.is_cut or size < min(PARTS_LEAST, self.limits.payload_size):
             return None
@@ -257,7 +264,7 @@ class Streams(Container):
             try:
                 read = lambda start, end: place.part(start, end).read()  # noqa: E731
                 return Serial(read, place.size, size, self.limits.payload_size)
-            except OSError:  # not so many addresses
+            except OSError:  # the address space is too small for a buffer of this size
                 return None
         return PayloadPrefix(self.fetched(place), size) if is_plausible(size, place.size) else None
 

@@ -1,6 +1,11 @@
 """The readable parts of a damaged archive: packed streams, and the positions of records in the input, some of them
 missing.
 
+A packed stream has several tables back to back (a table has the records with one set of keys, column by column) and is
+compressed as a whole, in one or more zstd frames.  Salvage writes a new archive: an intact stream is copied as it is
+stored; of a damaged one, the tables that decompress completely are compressed again.  The table that contains the
+damage is called cut; on request, its complete columns are kept, too (partial).
+
 Spec: clp_s.txt, Table segments.
 """
 
@@ -45,13 +50,13 @@ class Partial(NamedTuple):
     """The columns of a cut table that decompress completely, `[start, end)` of its stream, as a table of their own."""
 
     table: TableEntry
-    end: int
-    columns: int
+    end: int  # offset in the stream after the last complete column
+    columns: int  # number of complete columns, which are the first
     all_columns: int
-    schema: Schema
+    schema: Schema  # that of the table, reduced to these columns; still with its old id
 
     def entry(self, schema_id: int) -> TableEntry:
-        """The table with these columns."""
+        """Return the table with these columns, for the new archive; `schema_id`: the new id of the reduced schema."""
         table = self.table
         return TableEntry(table.index, table.stream_id, table.start, self.end, schema_id, table.num_messages)
 
@@ -63,11 +68,11 @@ class _Stream(NamedTuple):
     """
 
     tables: list[TableEntry]
-    whole: list[TableEntry]
+    whole: list[TableEntry]  # the complete ones of `tables`
     partial: Partial | None
-    decoded: int
-    end: int
-    stored: Iterable[bytes] | None = None
+    decoded: int  # bytes that could be decompressed
+    end: int  # offset in the file after the stored bytes
+    stored: Iterable[bytes] | None = None  # the stored bytes, if all are intact
 
 
 def payload_of(tables: list[TableEntry], payload: Buffer) -> Payload:
@@ -96,22 +101,25 @@ class Streams:
         self._tables: dict[int, list[TableEntry]] = {}
         for table in found.tables.tables:
             self._tables.setdefault(table.stream_id, []).append(table)
-        self._spools: dict[int, BinaryIO] = {}
+        self._spools: dict[int, BinaryIO] = {}  # by stream: temporary file with the payload of a large one
+        # Schemas of partial tables with their new ids, by (old id, number of columns).
         self._reduced: dict[tuple[int, int], Schema] = {}
         self.partial: list[Partial] = []
         """Truncated tables with columns that remain."""
 
     def schema_map(self) -> bytes:
-        """The schema map, with the schemas of partial tables."""
+        """Return the payload of the schema map for the new archive, with the schemas of partial tables."""
         if not self._reduced:
             return self._found.schema_ids
         return build_schema_map([*self._found.schemas.values(), *self._reduced.values()])
 
     def kept(self, progress: Progress, jobs: int) -> Iterator[tuple[list[TableEntry], Iterable[bytes]]]:
-        """The tables that are kept, stream by stream, and the frames of each stream: as they are stored if nothing else
-        is in it, else made again.
+        """Yield for each stream the tables that are kept, and the frames to write.
+
+        The frames are those that are stored if nothing else is in the stream, else they are compressed again.  Up to
+        `jobs` threads read and compress; the outcome of each stream is reported when the next one is requested.
         """
-        under_way: deque[_Stream] = deque()
+        under_way: deque[_Stream] = deque()  # streams that were read and are being compressed, in order
 
         def payloads() -> Iterator[Payload]:
             for one, payload in map_ordered(self._read, range(len(self._streams)), jobs, ahead=jobs):
@@ -121,7 +129,7 @@ class Streams:
         for number, frames in enumerate(Framing().several(payloads(), jobs)):
             one = under_way.popleft()
             yield self._entries(one), frames if one.stored is None else one.stored
-            deque(frames, maxlen=0)
+            deque(frames, maxlen=0)  # takes the frames that the caller did not, so that the next stream can follow
             if number in self._spools:
                 self._spools.pop(number).close()
             self._account(number, one)
@@ -177,6 +185,8 @@ class Streams:
         parts: list[bytes] = []
         data, used, intact = b"", 0, False
         if start < source.size:
+            # `used` and `intact` of the last part count: stored bytes that were decompressed, and whether no damage
+            # follows.
             data = source.read_up_to(start, min(max(0, end - start), most))
             for used, part, intact in zstd_survivors(data, max_size=most):  # noqa: B007 - those of the last are needed
                 parts.append(part)
@@ -220,6 +230,7 @@ class Streams:
         used = size = 0
         is_whole = False
         with suppress(CodecError, UnsupportedFeatureError):
+            # Damage ends the loop: the file keeps the bytes before it.
             for at, part, is_whole in zstd_stream(source.chunks(start, min(end, source.size)), STEP):  # noqa: B007
                 used, size = at, size + spool.write(part)
                 if size > most:
@@ -239,21 +250,28 @@ class Streams:
         return _Stream(tables, kept, partial, size, stop), in_file(self._places(kept, partial), spool)
 
     def _sound(self, tables: list[TableEntry]) -> Iterator[TableEntry]:
+        """Yield the tables with a valid place whose schema survived."""
         return (table for table in tables if table.problem is None and table.schema_id in self._found.schemas)
 
     def _whole(self, tables: list[TableEntry], size: int) -> list[TableEntry]:
+        """Return the tables that are complete in the first `size` bytes of the stream."""
         return [table for table in self._sound(tables) if table.end <= size]
 
     def _cut(self, tables: list[TableEntry], size: int) -> TableEntry | None:
-        """The table in which what could be decompressed ends."""
+        """Return the table that is only partly in the first `size` bytes of the stream; None if there is none."""
         return next((table for table in self._sound(tables) if table.start < size < table.end), None)
 
     def _places(self, kept: list[TableEntry], partial: Partial | None) -> list[tuple[int, int]]:
+        """Return the ranges of the payload to write: the kept tables, and the columns of a partial one if wanted."""
         places = [(table.start, table.end) for table in kept]
         return [*places, (partial.table.start, partial.end)] if partial is not None and self._is_partial else places
 
     def _columns(self, table: TableEntry, data: memoryview) -> Partial | None:
-        """The columns of a cut table that are complete; None where nothing of its records is in them."""
+        """Return the complete columns of a cut table as a table of their own.
+
+        `data` starts at the table and ends with what was decompressed.  None if no column with content of the records
+        is complete (the number in the input, `log_event_idx`, alone is of no use).
+        """
         found, schema = self._found, self._found.schemas[table.schema_id]
         if found.parsed_tree is None:
             return None
@@ -266,25 +284,29 @@ class Streams:
         nodes = described.nodes[: len(ends)]
         if not any(node != tree.log_event_idx for node in nodes):
             return None
-        left = len(ends)
+        left = len(ends)  # complete columns to come
         entries = []
         for node in schema.ordered:
             if tree.has_column[node]:
                 left -= 1
+            # Nodes without a column, such as null values, take no bytes, so they are not lost.
             if left >= 0 or not tree.has_column[node]:
                 entries.append(node)
         reduced = Schema(schema.schema_id, entries, len(entries))
         return Partial(table, table.start + ends[-1], len(ends), len(described.nodes), reduced)
 
 
-Numbers = np.ndarray[Any, np.dtype[np.int64]]
+Numbers = np.ndarray[Any, np.dtype[np.int64]]  # positions of records in the input
 
 MOST_RUNS = 1 << 16
-"""Runs of numbers from which on those that touch are joined."""
+"""Runs (of consecutive numbers) from which on adjacent ones are joined; also numbers that wait to be made into runs."""
 
 
 def all_positions(archive: TableArchive, node: int | None) -> Iterator[memoryview[Any] | None]:
-    """The positions of the records of all tables, some at a time; None where they were not recorded."""
+    """Yield the positions in the input of the records of all tables, some at a time; None for a table without.
+
+    `node`: the schema tree node of the positions (`log_event_idx`); None if they were not recorded.
+    """
     tables, tree = archive.tables, archive.schema_tree
     if node is None:
         yield from (None for _ in tables)
@@ -296,6 +318,7 @@ def all_positions(archive: TableArchive, node: int | None) -> Iterator[memoryvie
         if stop - first > 1:
             source = RunSource(archive, tables[first].span, count)
             column = together.gathered(source, first, stop, chosen, tree.types[node], wanted).column
+            # Else some table of the run could not be read in this way: read all of them alone.
             if column.rows == count:
                 yield column.integers
                 continue
@@ -304,7 +327,7 @@ def all_positions(archive: TableArchive, node: int | None) -> Iterator[memoryvie
 
 
 def _positions(table: Table, node: int) -> Iterator[memoryview[Any] | None]:
-    """The positions of the records of a table, some at a time; None where they were not recorded."""
+    """Yield the positions of the records of a table, some at a time; None if it has none."""
     windowed = TableWindows(table)
     index = table.layout.by_node.get(node)
     if index is None:
@@ -322,26 +345,29 @@ def _positions(table: Table, node: int) -> Iterator[memoryview[Any] | None]:
 
 
 class NumberRuns:
-    """Numbers as runs of those that follow each other: they take little memory, as most records are there."""
+    """A set of numbers, kept as runs of consecutive ones.
+
+    Runs take little memory, as most records are there: their positions have few gaps.
+    """
 
     def __init__(self) -> None:
         """Start without numbers."""
-        self._firsts: list[Numbers] = []
-        self._lasts: list[Numbers] = []
-        self._waiting: list[Numbers] = []
-        self._held = self._num_waiting = 0
-        self._most = MOST_RUNS
+        self._firsts: list[Numbers] = []  # of each run, its first number ...
+        self._lasts: list[Numbers] = []  # ... and its last; both in batches that were added together
+        self._waiting: list[Numbers] = []  # numbers that are not in runs yet
+        self._held = self._num_waiting = 0  # runs; numbers that wait
+        self._most = MOST_RUNS  # runs at which batches are joined
 
     def add(self, numbers: Numbers) -> None:
         """Add numbers in any order."""
         self._waiting.append(numbers)
-        self._num_waiting += len(numbers) + 1
+        self._num_waiting += len(numbers) + 1  # plus 1, so that empty arrays do not collect without end
         if self._num_waiting > MOST_RUNS:
             self._take()
         if self._held > self._most:
             first, last = self.joined()
             self._firsts, self._lasts, self._held = [first], [last], len(first)
-            self._most = MOST_RUNS + 2 * self._held
+            self._most = MOST_RUNS + 2 * self._held  # twice what remains, so that joining stays rare if it saves little
 
     def _take(self) -> None:
         """Merge the waiting numbers into runs of consecutive ones; negative numbers are dropped."""
@@ -349,7 +375,7 @@ class NumberRuns:
         numbers = numbers[numbers >= 0]
         self._waiting, self._num_waiting = [], 0
         if len(numbers):
-            breaks = np.flatnonzero(numbers[1:] - 1 > numbers[:-1])
+            breaks = np.flatnonzero(numbers[1:] - 1 > numbers[:-1])  # indices of the last number before each gap
             self._firsts.append(numbers[np.concatenate(([0], breaks + 1))])
             self._lasts.append(numbers[np.concatenate((breaks, [len(numbers) - 1]))])
             self._held += len(breaks) + 1
@@ -362,15 +388,16 @@ class NumberRuns:
         if not len(firsts):
             return firsts, lasts
         order = np.argsort(firsts, kind="stable")
+        # A run may contain others: the greatest end so far counts.
         firsts, lasts = firsts[order], np.maximum.accumulate(lasts[order])
         breaks = np.flatnonzero(firsts[1:] - 1 > lasts[:-1])
         return firsts[np.concatenate(([0], breaks + 1))], lasts[np.concatenate((breaks, [len(lasts) - 1]))]
 
 
 def gaps(firsts: Numbers, lasts: Numbers, total: int) -> Iterator[tuple[int, int]]:
-    """Run `(first, last)` of the numbers from 0 to `total` that are missing; `total` itself is not verified.
+    """Yield the runs `(first, last)` of the numbers from 0 on, below `total`, that are missing.
 
-    The others are given as their runs, ascending.
+    `firsts` and `lasts` are the runs that are present, ascending.
     """
     following = 0
     for first, last in zip(firsts.tolist(), lasts.tolist(), strict=True):

@@ -1,4 +1,9 @@
-"""Tables: all records of one schema, decoded on demand and independently of each other."""
+"""Tables: all records of one schema, decoded on demand and independently of each other.
+
+A schema is a set of nodes of the archive's schema tree, which has a node for each key path and type.  A table stores
+one column for each node, in sequence; a structured array takes several columns.  Several tables are in one packed
+stream, which is compressed as a whole.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +65,7 @@ class Table:
 
     @property
     def schema(self) -> Schema:
-        """Its schema.  Raises CLPS-346."""
+        """Its schema.  Raises CLPS-346 if no schema has its id."""
         found = self._archive.schemas.get(self.schema_id)
         if found is None:
             raise checks.UNKNOWN_SCHEMA.error(
@@ -88,16 +93,20 @@ class Table:
         return self.load().column(key)
 
     def load(self, nodes: Collection[int] | None = None) -> TableData:
-        """Decompress the table and slice its columns; with `nodes`, no more than the columns of these take.
+        """Decompress the table and split it into its columns.
 
-        Raises what keeps it from being read: CLPS-342 to 348 (table metadata, stream), CLPS-309 (frame), CLPS-331 to
-        334 (schema).
+        With `nodes`, the table has only the columns of these schema tree nodes; others are not decompressed if
+        possible.
+
+        Raises the error that keeps it from being read: CLPS-342 to 348 (table metadata, stream), CLPS-309 (frame),
+        CLPS-331 to 334 (schema).
         """
         if self.entry.problem is not None:
             raise self.entry.problem
         layout = self.layout
         rows = self.num_messages
         if not layout.nodes:
+            # Records without columns take no bytes, so that nothing else limits their stated number.
             self._archive.limits.check("entries", rows, self.span)
         if nodes is not None:
             try:
@@ -112,8 +121,10 @@ class Table:
         return TableData(self, layout, data, column_ends(data, layout, rows, lambda: self.span))
 
     def share(self, nodes: Collection[int] | None = None) -> None:
-        """Decompress what `load` needs of it together with all threads that are about to load it; the fault is
-        raised by `load`."""
+        """Decompress what `load` needs, sharing the work with all threads that are about to load the table.
+
+        Errors are left to `load`.
+        """
         if self.entry.problem is None:
             with suppress(ExhumeError):
                 self._archive.table_bytes(self.entry) if nodes is None else self.load(nodes)
@@ -125,6 +136,7 @@ class Table:
             return None
         first = self.entry.start
         data = parts.view[first : self.entry.end]
+        # Finds where these columns are, which may need the number of variables stored in the columns before.
         found = needed_columns(
             layout, nodes, self.num_messages, lambda start, stop: parts.take(first + start, first + stop), data
         )
@@ -156,10 +168,10 @@ class Tables(Sequence[Table]):
 
 
 class TableData:
-    """A loaded table: `columns` in schema order; keeps the decompressed bytes until it is dropped.  A table that was
-    not loaded as a whole has only the requested columns.
+    """A loaded table; keeps the decompressed bytes until it is dropped.
 
-    Columns are made on request: a search examines one or two of each of hundreds of tables.
+    A table that was not loaded as a whole has only the requested columns.  Columns are made on request, because a
+    search examines one or two of each of hundreds of tables.
     """
 
     def __init__(
@@ -175,8 +187,8 @@ class TableData:
         self.layout = layout
         self.data = data
         self._ends = ends
-        self._only = only
-        self._made: dict[int, Column] = {}
+        self._only = only  # None: all
+        self._made: dict[int, Column] = {}  # columns by index in `layout.columns`
 
     @cached_property
     def columns(self) -> list[Column]:
@@ -228,7 +240,7 @@ class TableData:
     def log_event_idx(self) -> memoryview[Any] | None:
         """Position of each record in the archive's input (int64), None when the log order was not recorded."""
         node = self.tree.log_event_idx
-        plain = self.layout.nodes[: self.layout.num_ordered]
+        plain = self.layout.nodes[: self.layout.num_ordered]  # columns outside of structured arrays
         return self.column_at(plain.index(node)).integers if node is not None and node in plain else None
 
     def renderer(
@@ -243,11 +255,14 @@ class TableData:
         return build_objects(self.layout.tokens(complete=True), self.columns, count, rows)
 
     def iter_faults(self, index: int) -> Iterator[ExhumeError]:
-        """The first undecodable row of the column of `layout.columns[index]`, if there is one."""
+        """Yield the error of the first row of a column that cannot be decoded, if there is one.
+
+        `index`: the column in `layout.columns`.
+        """
         from exhume.formats.clp_s.read.kernel import ClpsProgram
 
         column = self.column_at(index)
-        # Without escapes, for it is not printed: to look for them takes longer than many a table.
+        # Raw: nothing is printed, and the search for characters to escape takes longer than the rest for many tables.
         fault = ClpsProgram([column.operation(raw=True)], self.num_messages).check(0, self.num_messages)
         if fault is not None:
             yield column.failure(fault)

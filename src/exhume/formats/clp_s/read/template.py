@@ -1,6 +1,10 @@
 """Layout of the records of one schema: columns in order, and the JSON skeleton that every row fills.
 
-A `Template` is a flat list of tokens (no recursion: archives nest a thousand levels deep), from which the printer makes
+The schema tree has a node for each key path and type.  A schema lists the nodes of its records: the ordered entries are
+values outside of structured arrays; the unordered ones are runs, one for each structured array, in which markers open
+nested arrays and objects.
+
+A template is a flat list of tokens (no recursion: archives nest a thousand levels deep), from which the printer makes
 its operations and `events()` its dicts.
 """
 
@@ -18,7 +22,7 @@ from exhume.formats.clp_s.layout_schemas import MOST_SPECS, ColumnSpec, Schemas
 from exhume.tuples import NamedTuple
 
 MAX_STEPS: Final = 1_000_000
-"""Steps through the tree that laying out any schema may take."""
+"""Steps through the tree that laying out any schema may take: a bound on the time that crafted schemas cost."""
 
 STEPS_PER_ENTRY: Final = 64
 """Further steps for each entry of the schema; real schemas take a few per entry in all."""
@@ -56,7 +60,7 @@ class Token(NamedTuple):
     bare: bool = False
 
 
-CLOSE: Final = Token(Kind.CLOSE)
+CLOSE: Final = Token(Kind.CLOSE)  # ends the innermost open object or array
 
 
 class SchemaLayout:
@@ -71,7 +75,7 @@ class SchemaLayout:
         self.schema = schema
         self.where = where
         self.runs: dict[int, list[Token]] = {}
-        """Elements of each structured array by its node, the first run of a node."""
+        """Tokens of the elements of each structured array by its node; if a node has several runs, of the first one."""
         ordered, has_column = schema.ordered, tree.has_column
         if ordered and (min(ordered) < 0 or max(ordered) >= len(tree)):
             raise self._bad_node(next(node for node in ordered if not 0 <= node < len(tree)))
@@ -87,7 +91,7 @@ class SchemaLayout:
         """The node type of each column."""
 
     def spec(self, index: int) -> ColumnSpec:
-        """One column."""
+        """Return the description of the column at `index` of `nodes`."""
         node, unordered = self.nodes[index], index >= self.num_ordered
         # Schemas share most of their columns, and there may be thousands of both.
         key = (index, node, unordered)
@@ -100,12 +104,12 @@ class SchemaLayout:
 
     @cached_property
     def columns(self) -> list[ColumnSpec]:
-        """All columns: a search that examines a few does not request it."""
+        """All columns in the order of `nodes`; made on request, because a search examines only a few."""
         return [self.spec(index) for index in range(len(self.nodes))]
 
     @cached_property
     def by_node(self) -> dict[int, int]:
-        """Places of the columns outside of structured arrays by their node."""
+        """Index of the column of each node outside of structured arrays."""
         return {node: index for index, node in enumerate(self.nodes[: self.num_ordered])}
 
     def _bad_node(self, node: int) -> ExhumeError:
@@ -117,6 +121,7 @@ class SchemaLayout:
         return checks.BAD_RUN.error(f"schema {self.schema.schema_id}: {detail}", span=self.where)
 
     def _step(self, count: int = 1) -> None:
+        """Count steps of the work.  Raises the rule `TOO_COMPLEX` when all are used up."""
         self._steps_left -= count
         if self._steps_left < 0:
             raise checks.TOO_COMPLEX.error(f"schema {self.schema.schema_id}", span=self.where)
@@ -129,13 +134,17 @@ class SchemaLayout:
         return len(self.nodes) - 1
 
     def _parse_runs(self) -> None:
-        """Split the unordered entries into one run per structured array."""
+        """Split the unordered entries into one run per structured array; see `runs`.
+
+        Raises CLPS-331, 332 or 334.
+        """
         entries = self.schema.unordered
         count = len(entries)
         plain = self._next_plain(entries)
         at = 0
         while at < count:
             entry = entries[at]
+            # An entry outside of runs: a column or, if its type has none, an array without elements.
             if not is_marker(entry):
                 if not 0 <= entry < len(self.tree):
                     raise self._bad_node(entry)
@@ -164,11 +173,15 @@ class SchemaLayout:
     def _container(
         self, entries: Sequence[int], plain: list[int], at: int, end: int, node_type: int, enclosing: int
     ) -> int:
-        """The node of the container that the marker at `at` opens, searched below `enclosing`."""
+        """Return the node of the container (array or object) that the marker at `at` opens.
+
+        A marker has only the type and number of its entries, up to `end`.  So the node is the topmost one of that type
+        between the first node inside (`plain`: see `_next_plain`) and `enclosing`.  Raises CLPS-331 or 332.
+        """
         first = plain[at]
         if first >= end:
             raise self._bad_run(f"the container at entry {at} holds no node")
-        node = entries[first]
+        node = entries[first]  # the first node inside, from which to go up
         if not 0 <= node < len(self.tree):
             raise self._bad_node(node)
         found = -1
@@ -182,15 +195,19 @@ class SchemaLayout:
         return found
 
     def _run(self, entries: Sequence[int], plain: list[int], at: int, end: int, array: int) -> list[Token]:
-        """Tokens of the elements `[at, end)` of a structured array."""
+        """Return the tokens of the elements of a structured array: those of its entries `[at, end)`.
+
+        `array` is the node of the array.  Raises CLPS-331, 332 or 334.
+        """
         tree = self.tree
         tokens: list[Token] = []
-        # A frame is (end of its entries, nodes open in it): an array has its node alone, an object its own node and
-        # the plain sub-objects that are open.
+        # A frame is an open container: (end of its entries, nodes open in it, whether it is an object).  An array has
+        # only its own node open, an object its own node and the plain sub-objects, which no marker opens.
         frames: list[tuple[int, list[int], bool]] = [(end, [array], False)]
         while frames:
             frame_end, opened, is_object = frames[-1]
             if at == frame_end:
+                # Close the plain sub-objects, and then the container; the caller closes the outermost array.
                 tokens += [CLOSE] * (len(opened) - 1)
                 frames.pop()
                 if frames:
@@ -204,6 +221,7 @@ class SchemaLayout:
                     raise self._bad_run(f"marker {entry:#010x} inside a run")
                 if is_object and node_type == NodeType.OBJECT:
                     raise self._bad_run("an object marker directly inside an object")
+                # Push the container; its entries come next.
                 node = self._container(entries, plain, at, at + 1 + length, node_type, opened[0])
                 key = self._field(tokens, opened, node) if is_object else None
                 kind = Kind.ARRAY if node_type == NodeType.STRUCTURED_ARRAY else Kind.OBJECT
@@ -219,9 +237,12 @@ class SchemaLayout:
         return tokens
 
     def _field(self, tokens: list[Token], opened: list[int], node: int) -> bytes:
-        """Close and open plain sub-objects until the parent of `node` is the innermost one; the key of `node`."""
+        """Make the parent of `node` the innermost open sub-object, and return the key of `node`.
+
+        Closes plain sub-objects that do not contain it, and opens those that lead to it; `opened` is updated.
+        """
         tree = self.tree
-        chain = []
+        chain = []  # objects to open, from the inside out
         parent = tree.parents[node]
         depth = {opened_node: index for index, opened_node in enumerate(opened)}
         self._step(len(opened))
@@ -241,7 +262,7 @@ class SchemaLayout:
         return tree.keys[node]
 
     def _leaf(self, node: int, key: bytes | None) -> Token:
-        """The token of a node without children in a run."""
+        """Return the token of a node without children in a run, and add its column.  Raises CLPS-332 or 334."""
         match self.tree.types[node]:
             case NodeType.OBJECT:
                 return Token(Kind.EMPTY_OBJECT, key)
@@ -266,11 +287,12 @@ class SchemaLayout:
         selects the roots of the tree that the record has, each with the name of its member or None.
         """
         tree = self.tree
+        # structured arrays count as leaves: their content is in `runs`
         leaves = (*self.schema.ordered, *sorted(self.runs))
         found, children = self._grown(leaves if nodes is None else [node for node in leaves if node in nodes])
         if roots:
             return self._with_neighbors(roots, found, children)
-        # The record is the first root object without a key.
+        # The record is the first root object without a key, the only one that upstream prints.
         record = next((r for r in found if tree.keys[r] == b"" and tree.types[r] == NodeType.OBJECT), None)
         if record is None and complete and (array := self._root_array(found)) is not None:
             return array
@@ -285,12 +307,14 @@ class SchemaLayout:
         return out
 
     def _grown(self, leaves: Sequence[int]) -> tuple[list[int], dict[int, list[int]]]:
-        """Return the roots above these leaves, and the children of each node on the way, as they are met."""
+        """Return the roots above these leaves, and the children of each node on the way, both in the order in which
+        they are met.
+        """
         parents = self.tree.parents
         roots: list[int] = []
         inserted: dict[int, list[int]] = {}
         for leaf in leaves:
-            pending: list[tuple[int, int]] = []
+            pending: list[tuple[int, int]] = []  # (parent, child) on the way up, the leaf first
             node = leaf
             while node not in inserted:
                 inserted[node] = []
@@ -343,9 +367,13 @@ class SchemaLayout:
             out.append(CLOSE)
 
     def _members(self, out: list[Token], root: int, inserted: dict[int, list[int]], column_of: dict[int, int]) -> None:
-        """Tokens of the members of an object, depth first, in the order they were inserted."""
+        """Add the tokens of the members of an object, depth first, in the order in which they were inserted.
+
+        `inserted` has the children of each node, `column_of` the column index of each leaf.  A leaf without a column or
+        a constant value is left out.
+        """
         tree = self.tree
-        stack = [iter(inserted[root])]
+        stack = [iter(inserted[root])]  # members still to come, of each open object
         while stack:
             node = next(stack[-1], None)
             if node is None:
@@ -375,7 +403,7 @@ class SchemaLayout:
 
 
 def has_layout(schemas: Schemas, schema_id: int, tree: SchemaTree) -> bool:
-    """Whether a table of this schema, which exists, has a layout."""
+    """Return whether the schema of this id, which must exist, can be laid out: it has no invalid nodes or runs."""
     columns, place = schemas.columns, schemas.place(schema_id)
     nodes = columns.entries_value(place)
     if columns.num_ordered[place] == len(nodes):  # as a rule, and there may be as many schemas as records

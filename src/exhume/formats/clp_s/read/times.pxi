@@ -1,4 +1,5 @@
-# Times, printed by the patterns of the timestamp dictionary.
+# Times, printed by the patterns of the timestamp dictionary.  A pattern is compiled into steps (`StepKind`):
+# each prints a part of a time or a literal.  pytables.py has the same in Python.
 
 cdef extern from *:
     """
@@ -7,7 +8,7 @@ cdef extern from *:
     #else
     #define EXH_THREAD __thread
     #endif
-    #define EXH_TIME_TEXT 64
+    #define EXH_TIME_TEXT 64  /* bytes of the longest text that is kept */
     typedef struct {
         uint64_t serial;
         int64_t seconds;
@@ -64,6 +65,8 @@ cdef class ClpsPatterns:  # see the class of this name in pytables.py
             self.patterns[self.count].first = step
             self.patterns[self.count].count = len(steps)
             self.patterns[self.count].absolute = any(code >= STEP_EPOCH_S for code, _ in steps)
+            # Only the fraction can be replaced in the text of the last time (see `add_time`) if there is at most one,
+            # and no step after `STEP_NANO`: those print the whole epoch, or a fraction of variable length.
             digits = [3 * (code - STEP_MILLI + 1) for code, _ in steps if STEP_MILLI <= code <= STEP_NANO]
             self.patterns[self.count].serial = 0
             self.patterns[self.count].digits = sum(digits)

@@ -1,4 +1,4 @@
-"""Timestamp patterns: compiling both dialects into the steps that print an epoch.
+"""Timestamp patterns: compiling both dialects into the steps (see `program`) that print an epoch.
 
 Up to 0.4.1 patterns are strftime-like (`%Y-%m-%d`), epochs count milliseconds and the text is put between quotes by the
 printer.  From 0.5.0 on specifiers start with a backslash, epochs count nanoseconds, and the pattern is the whole JSON
@@ -16,7 +16,7 @@ from exhume.formats.clp_s import checks
 from exhume.formats.clp_s.read.kernel import ClpsPatterns
 from exhume.formats.clp_s.read.program import STEP_CODES
 
-_CODE: Final = {name: code for code, name in enumerate(STEP_CODES)}
+_CODE: Final = {name: code for code, name in enumerate(STEP_CODES)}  # number of each step
 
 MONTHS: Final = (
     b"January",
@@ -35,7 +35,9 @@ MONTHS: Final = (
 WEEKDAYS: Final = (b"Sun", b"Mon", b"Tue", b"Wed", b"Thu", b"Fri", b"Sat")
 
 Steps = list[tuple[int, bytes]]
+"""Pairs of a step's number and its text: a literal, or names joined by zero bytes; else empty."""
 
+# Steps by the letter of the specifier: first of the old dialect (milliseconds), then of the new one (nanoseconds).
 _MILLI: Final = {
     "Y": "year",
     "y": "year2",
@@ -77,6 +79,7 @@ _NANO: Final = {
     "C": "epoch_us",
     "N": "epoch_ns",
 }
+# Groups of specifiers of the new dialect.
 _EPOCH_SPECIFIERS: Final = frozenset("ELCN")
 _DATE_SPECIFIERS: Final = frozenset("YymdeBAHkIlpMSJzo")
 _SUBSECOND: Final = frozenset("369T")
@@ -137,7 +140,7 @@ def compile_nano_pattern(pattern: bytes) -> CompiledPattern:
         code = pattern[at + 1 : at + 2].decode("latin-1")
         start, at = at, at + 2
         if code == "\\":
-            _literal(steps, b"\\\\")
+            _literal(steps, b"\\\\")  # two bytes: the output is JSON, where a backslash is escaped
             continue
         if code in seen:
             raise ValueError(f"specifier \\{code} twice", start)
@@ -145,7 +148,7 @@ def compile_nano_pattern(pattern: bytes) -> CompiledPattern:
         if code in _NANO:
             steps.append((_CODE[_NANO[code]], b""))
         elif code == "J":
-            _literal(steps, b"60")
+            _literal(steps, b"60")  # the second of a leap second
         # Specifiers with content in braces: names of months or weekdays, or a zone.
         elif code in ("B", "A", "z", "o"):
             content, at = _braces(pattern, at)
@@ -167,7 +170,7 @@ def compile_nano_pattern(pattern: bytes) -> CompiledPattern:
 
 
 def _check_together(seen: set[str]) -> None:
-    """Check that these specifiers may occur in one pattern."""
+    """Check that these specifiers may occur in one pattern.  Raises `ValueError(reason, offset)` if they may not."""
     if seen & _EPOCH_SPECIFIERS and seen & _DATE_SPECIFIERS:
         raise ValueError("date and epoch specifiers together", 0)
     if ("p" in seen) != bool(seen & {"I", "l"}):
@@ -185,6 +188,7 @@ def _check_quotes(pattern: bytes) -> None:
 
 
 def _braces(pattern: bytes, at: int) -> tuple[bytes, int]:
+    """Return the content of the braces that start at `at`, and the offset after them.  Raises `ValueError`."""
     end = pattern.find(b"}", at)
     if pattern[at : at + 1] != b"{" or end < 0:
         raise ValueError("a specifier without its braces", at)
@@ -192,6 +196,7 @@ def _braces(pattern: bytes, at: int) -> tuple[bytes, int]:
 
 
 def _names(content: bytes, count: int, at: int) -> bytes:
+    """Return names (separated by commas) in the form of a step.  Raises `ValueError` if there are not `count`."""
     names = content.split(b",")
     if len(names) != count:
         raise ValueError(f"{len(names)} names instead of {count}", at)
@@ -209,6 +214,7 @@ def parse_offset(content: bytes, at: int = 0) -> int:
 
 
 def _literal(steps: Steps, text: bytes) -> None:
+    """Append static text to the steps, joined with the literal before it."""
     if steps and steps[-1][0] == _CODE["literal"]:
         steps[-1] = (steps[-1][0], steps[-1][1] + text)
     elif text:
@@ -255,7 +261,7 @@ class PatternSet:
         raise self.failure(ident, epoch, None)
 
     def failure(self, ident: int, epoch: int | None, span: Span | None) -> ExhumeError:
-        """Why the pattern `ident` does not print."""
+        """Return the error for a pattern that does not exist, is malformed, or cannot print this epoch."""
         if ident in self.problems:
             return self.problems[ident]
         if ident not in self.compiled:

@@ -57,6 +57,7 @@ cdef int shape_open(Shape* s, Py_ssize_t nodes) noexcept nogil:
 
 
 cdef void shape_close(Shape* s) noexcept nogil:
+    """Free the arrays and buffers."""
     free(s.marks)
     free(s.leaves)
     free(s.first)
@@ -286,7 +287,7 @@ cdef class ClpsTables:
         for i in range(count):
             # The column of the node: skip its values, and the variables that may follow them.
             node = load_i32(entries, i)
-            if not 0 <= node < self.num_nodes or s.leaves[node] == s.mark:
+            if not 0 <= node < self.num_nodes or s.leaves[node] == s.mark:  # a key stored twice
                 return S_ODD
             s.leaves[node] = s.mark
             s.places[node] = at

@@ -1,9 +1,11 @@
 """Many small tables printed by one call of the kernel, without an object of Python for each of them.
 
-There may be hundreds of thousands of tables of one record each.  The kernel is given the schema tree, the schemas and
-the places of the tables as columns, and makes what a table needs to be printed when it comes to it.  Where a table is
-unusual (structured arrays, keys stored twice) or damaged, it stops, and the table is printed as a large one is, which
-reports the fault.
+A table has all records of one schema (set of keys, which are nodes of the archive's schema tree), column by column;
+several tables are in one compressed stream.  There may be hundreds of thousands of tables of one record each.  The
+kernel gets the schema tree, the schemas and the places of the tables as arrays, and makes the program that prints a
+table when it comes to it.  A run is a range of tables in one stream for one call.  At a table that is unusual ("odd":
+structured arrays, keys stored twice) or damaged, the kernel stops; it is then printed as a large one is, which reports
+the fault.
 """
 
 from __future__ import annotations
@@ -47,16 +49,18 @@ SUPPLIES: Final[dict[int, tuple[int, ...]]] = {
     NodeType.UNSTRUCTURED_ARRAY: (VARIABLES, ARRAY_TYPES),
     NodeType.DICTIONARY_FLOAT: (VARIABLES,),
 }
-"""Constants that the kernel needs to gather values of a type."""
+"""What the kernel has to be supplied with before it can gather values of a node type."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunSource:
-    """The tables of a run, as columns and their evaluators see them."""
+    """The tables of a run, in the place of a single table: a column of values from all of them refers to it."""
 
     archive: TableArchive
     span: Span
+    """Location of the stream that the tables are in."""
     num_messages: int
+    """Records of all tables of the run."""
 
     @property
     def texts(self) -> PrintContext:
@@ -65,15 +69,23 @@ class RunSource:
 
 
 class GatheredColumn:
-    """The values of some nodes of one type in the tables of a run: a column, and the row of the run for each value."""
+    """The values of some nodes of one type in the tables of a run.
+
+    `column` has the values; `owners` has, for each, its record: the number among all records of the run.
+    """
 
     def __init__(self, source: RunSource, kind: int, found: tuple[bytes, bytes, bytes]) -> None:
-        """Make a column of values from many tables: `found` has values, variables and the table of each row."""
+        """Make the column from the result of `ClpsTables.gather`.
+
+        `kind` is the node type; `found` has the values, their variables (or formats, or pattern ids), and the owners.
+        """
         values, more, owners = found
         self.owners: array[int] = array("I", owners)
         rows = len(self.owners)
+        # A stored column of encoded text has the number of its variables between the words and the variables.
         middle = NUM_VARIABLES.pack(len(more) // 8) if kind in SIZED_INSIDE else b""
         data = memoryview(b"".join((values, middle, more)))
+        # The kernel summed the deltas up already.
         summed = memoryview(array("q", values)) if kind in (NodeType.DELTA_INTEGER, NodeType.TIMESTAMP) else None
         self.column: Column = Column(ColumnSpec(0, 0, kind, False), data, source, 0, len(data), rows, summed)
 
@@ -91,13 +103,13 @@ class KernelTables:
         self._archive, self._prints = archive, prints
         self.entries = entries
         self._lock = threading.Lock()
-        self._supplied: dict[int, bool] = {}
+        self._supplied: dict[int, bool] = {}  # by constant (`VARIABLES` ...): whether it could be read
         columns = schemas.columns
         root = tree.object_root
         self.rows: Sequence[int] = entries.num_messages
         """Number of records of each table; 0 for tables that are not in this partition of the archive."""
         chosen = archive.tables
-        self._first = chosen[0].index if len(chosen) else 0
+        self._first = chosen[0].index if len(chosen) else 0  # the tables of this partition: `_first` to `_stop`
         self._stop = self._first + len(chosen)
         if len(chosen) < len(entries):
             self.rows = array("Q", [0]) * len(entries)
@@ -105,7 +117,7 @@ class KernelTables:
                 self.rows[table.index] = table.num_messages
         self._schemas = columns
         self.schema_of: array[int] = array("i", map(schemas.place, entries.schema_ids))
-        """The place of each table's schema among those that are stored; -1 where there is none."""
+        """By table: the index of its schema among those that are stored; -1 if it does not exist."""
         self.tables: kernel.ClpsTables = kernel.ClpsTables(
             tree.parents,
             tree.keys if prints else None,
@@ -123,8 +135,9 @@ class KernelTables:
         )
 
     def is_wide(self, table: int) -> bool:
-        """Whether a table has more columns than rows, and its stream can be held: making objects of the columns would
-        take longer, and more memory, than the table itself.
+        """Return whether a table has more columns than rows, and its stream fits in memory.
+
+        Python objects of its columns would take longer to make, and more memory, than the table itself.
         """
         streams, place = self._archive.table_metadata.streams, self.schema_of[table]
         stream = self.entries.stream_ids[table]
@@ -133,17 +146,20 @@ class KernelTables:
         return 0 < self.rows[table] < self._schemas.num_entries[place]
 
     def runs(self, size: int, rows: int) -> Iterator[tuple[int, int]]:
-        """The tables in stored order, as half-open ranges: a table alone, or tables of one stream that have less than
-        `size` bytes and at most `rows` rows together.
+        """Yield the tables in stored order as runs: half-open ranges of table numbers.
+
+        A run is one table, or at most `MOST_TABLES` tables of one stream that have less than `size` bytes and at most
+        `rows` rows together.
         """
         entries, counts = self.entries, self.rows
         streams = self._archive.table_metadata.streams
         most = self._archive.limits.payload_size
         is_held = [stream.size <= most for stream in streams]
-        first, held, many, current = self._first, 0, 0, -1
+        first, held, many, current = self._first, 0, 0, -1  # of the run: first table, bytes, rows, stream
         columns = (entries.stream_ids, entries.starts, entries.ends, counts)
         places = zip(*(islice(column, self._first, self._stop) for column in columns), strict=True)
         for index, (stream, start, end, count) in enumerate(places, self._first):
+            # A table alone: of a damaged or too large stream, too large itself, or without bytes.
             if stream >= len(is_held) or not is_held[stream] or end - start > size or count > rows or end == start:
                 if first < index:
                     yield first, index
@@ -152,6 +168,7 @@ class KernelTables:
                 continue
             held += end - start
             many += count
+            # The table does not fit in the run: end that, and start another with it.
             if first < index and (stream != current or held > size or many > rows or index - first >= MOST_TABLES):
                 yield first, index
                 first, held, many = index, end - start, count
@@ -171,7 +188,7 @@ class KernelTables:
                     texts.escaped_variables if self._prints else texts.variables  # noqa: B018
             with self._lock:
                 if what not in self._supplied:
-                    self._supplied[what] = False
+                    self._supplied[what] = False  # until all of it was read without an error
                     with suppress(ExhumeError):
                         if what == VARIABLES:
                             raw = texts.variables
@@ -202,9 +219,10 @@ class KernelTables:
     def gathered(
         self, source: RunSource, first: int, stop: int, chosen: bytearray, kind: int, wanted: bytes | bytearray
     ) -> GatheredColumn:
-        """The values of the `wanted` nodes, all of type `kind`, in the tables of a run that have a 1 in `chosen`.
+        """Return the values of the `wanted` nodes, all of type `kind`, in tables of a run.
 
-        Where a table has to be read alone, its byte becomes 2, and it has no values here.
+        `chosen` has a byte for each table of the run, 1 to read it; if a table has to be read alone, its byte becomes 2
+        and it has no values here.  `wanted` has a byte for each node of the schema tree.
         """
         for what in SUPPLIES.get(kind, ()):
             self.supply(what)  # or the kernel gathers nothing
@@ -219,6 +237,7 @@ class KernelTables:
             odd, table, why = self.tables.check(payload, table, stop)
             found += array("I", odd)
             if why != DONE and not self.supply(why):
+                # It cannot be supplied: the table is checked alone, which reports why.
                 found.append(table)
                 table += 1
         return found
@@ -231,13 +250,14 @@ class KernelTables:
         """
         rows = self.rows
         payload = self.payload(first)
-        before = [] if mask is None else [0, *accumulate(rows[first:stop])]
+        before = [] if mask is None else [0, *accumulate(rows[first:stop])]  # by table: rows before it in the run
         table, row = first, 0
         while table < stop:
             left = None if mask is None else memoryview(mask)[before[table - first] + row :]
             text, table, row, why = self.tables.render(payload, table, row, stop, CHUNK_SIZE, left)
             if text:
                 yield text
+            # The call ended at its limit, or has what it lacked now: continue where it stopped.
             if why in (DONE, FULL) or (why != ODD and self.supply(why)):
                 continue
             if rows[table]:

@@ -1,9 +1,12 @@
 """Rows of a large table a window at a time, so that memory grows with the window and not with the table.
 
-A table stores its columns in sequence.  If it consists of several zstd frames, some rows of all its columns take one
-or two frames of each column.  The copy made from these frames is a table of its own, with fewer rows.  A window does
-not locate damage: on an error, the caller reads the table as a whole and reports the position, unless the table
-exceeds the limit `payload_size`: then only the error of the window is reported.
+A table stores its columns in sequence, in a packed stream that is compressed as zstd frames.  If there are several
+frames, a range of rows (window) needs one or two frames of each column.  The copy made from these frames is a table of
+its own, with fewer rows.  Columns of deltas need the sum of all deltas before; encoded text (words with the id of a log
+type and an offset among the column's variables) needs the variables that its words refer to.
+
+A window does not locate damage: on an error, the caller reads the table as a whole and reports the position, unless the
+table exceeds the limit `payload_size`: then only the error of the window is reported.
 """
 
 from __future__ import annotations
@@ -38,10 +41,10 @@ WORTHWHILE: Final = 8 << 20
 """Decompressed bytes of a table below which it is held as a whole."""
 
 DELTAS: Final = frozenset({NodeType.DELTA_INTEGER, NodeType.TIMESTAMP})
-"""Types whose first array holds differences, which a window can only sum up where it knows what comes before it."""
+"""Types whose first array has differences (deltas): a window needs the sum of those before it."""
 
 SUMMED_ROWS: Final = 1 << 13
-"""Rows of such an array after each of which the sum is kept."""
+"""The sum of such an array is kept after each this many rows, so that a window adds up few rows before its own."""
 
 SUMS_AT_A_TIME: Final = 16
 """Number of these sums that one thread computes at a time."""
@@ -54,9 +57,10 @@ VARIABLES_PER_ROW: Final = 2048
 
 
 class Window(TableData):
-    """Some rows of a table, and of these the columns that were requested."""
+    """Some rows of a table, with the requested columns; a `TableData` whose columns are made in advance."""
 
     def __init__(self, table: Table, layout: SchemaLayout, ends: list[int], columns: dict[int, Column], rows: int):
+        """Take columns by index, of `rows` rows; `ends` are those of the whole table."""
         super().__init__(table, layout, memoryview(b""), ends, frozenset(columns))
         self._made = columns
         self._rows = rows
@@ -77,26 +81,27 @@ class Windows:
         """Read a table whose columns end at `ends` through the frames in `frame_reader`."""
         self.table, self.layout = table, table.layout
         self.ends = ends
-        """Where each column ends in the table."""
+        """By column: the offset of its end in the table."""
         self._frame_reader = frame_reader
-        self._sums: dict[int, Sequence[int]] = {}
+        self._sums: dict[int, Sequence[int]] = {}  # by column: see `_sums_of`
+        # By column, while its sums are computed: locks and results of the parts, see `decompress_shared`.
         self._made: dict[int, tuple[dict[int, threading.Lock], dict[int, list[int]]]] = {}
 
     def start(self, index: int) -> int:
-        """Where a column begins in the payload of the stream."""
+        """Return the offset of a column in the payload of the stream."""
         return self.table.entry.start + (self.ends[index - 1] if index else 0)
 
     def summed(
         self, index: int, start: int, stop: int, here: PinnedFrames | LeanPinnedFrames
     ) -> memoryview[Any] | None:
-        """The rows `[start, stop)` of a column of deltas, summed up; None of another column.
+        """Return rows `[start, stop)` of a column of deltas, summed up; None for a column of another type.
 
-        Raises `CodecError` where a frame is damaged.
+        `here`: the frames in use by the caller.  Raises `CodecError` if a frame is damaged.
         """
         if self.layout.node_types[index] not in DELTAS:
             return None
-        before = start // SUMMED_ROWS
-        first = before * SUMMED_ROWS
+        before = start // SUMMED_ROWS  # index of the last known sum before the rows
+        first = before * SUMMED_ROWS  # the row that it is known for
         return self._added(index, first, stop, self._sums_of(index)[before], here)[start - first :]
 
     def _added(
@@ -123,12 +128,14 @@ class Windows:
             locks, made = self._made.setdefault(index, ({}, {}))
 
             def add(number: int) -> None:
+                """Sum up one part from 0 on, and keep the sum after each `SUMMED_ROWS` rows."""
                 start = number * step
                 with self._frame_reader.stop() as here:
                     added = self._added(index, start, min(start + step, rows), 0, here)
                 made[number] = added[SUMMED_ROWS - 1 :: SUMMED_ROWS].tolist()
 
             decompress_shared(range(-(-rows // step)), locks, made, add)
+            # Each part started from 0: add the sum of the parts before it.
             sums = [0]
             for number in sorted(made):
                 before = sums[-1]
@@ -153,7 +160,7 @@ class WindowRows:
     stop: int
 
     def __init__(self, windows: Windows, here: PinnedFrames | LeanPinnedFrames, start: int, stop: int) -> None:
-        self._windows, self._here, self._start, self.stop = windows, here, start, stop
+        self._windows, self._here, self._start, self.stop = windows, here, start, stop  # `here`: the frames in use
         self.layout: SchemaLayout = windows.layout
 
     def window(self, indices: Collection[int], *, prints: bool = False) -> Window:
@@ -165,12 +172,15 @@ class WindowRows:
         windows, here, count = self._windows, self._here, self.stop - self._start
         table, types = windows.table, windows.layout.node_types
         summed = {index: windows.summed(index, self._start, self.stop, here) for index in indices}
+        # All columns are copied into one buffer, `cells`: `ranges` of the stream are (start, end, offset in `cells`),
+        # and `places` are the ranges of the columns in `cells`.
         ranges: list[tuple[int, int, int]] = []
         places: dict[int, tuple[int, int]] = {}
         size = 0
         for index in indices:
             at, first = windows.start(index), size
             for width in WIDTHS[types[index]]:
+                # The deltas, a column's first array, are not copied if they were summed up.
                 if summed[index] is None or size > first:
                     ranges.append((at + width * self._start, at + width * self.stop, size))
                 at += width * table.num_messages
@@ -182,6 +192,7 @@ class WindowRows:
         columns = {}
         for index, (first, last) in places.items():
             data, at, end = texts.get(index, (cells, first, last))
+            # Errors name the place of the whole column in the table.
             begin = windows.start(index) - table.entry.start
             place = begin, windows.ends[index]
             columns[index] = Column(
@@ -218,9 +229,11 @@ class WindowRows:
         return {index: (data, at, end) for (index, (at, _)), end in zip(heads.items(), ends, strict=True)}
 
     def _variables(self, index: int, words: memoryview, *, prints: bool) -> tuple[bytes, int, int]:
-        """Return the words of a column for its variables alone, and where in the stream these variables are.
+        """Return the words of a column of encoded text for its variables alone, and the range of these in the stream.
 
-        Raises CLPS-501 if there are more than a window may have, which reading the whole table would allow.
+        The words that are returned count from the first of these variables.  `words`: those of the rows, as stored.
+        Raises CLPS-501 if there are more variables than a window may have, which reading the whole table would allow,
+        and the rule of a word whose log type does not exist.
         """
         windows, table = self._windows, self._windows.table
         texts = table.archive.texts
@@ -253,24 +266,28 @@ def _no_log_type(words: memoryview, spec: ColumnSpec, table: Table, place: tuple
 
 
 def columns_of(layout: SchemaLayout, nodes: Collection[int] | None) -> Collection[int]:
-    """Return the places of the columns that these nodes have; all for None, and where one is a structured array."""
+    """Return the indices of the columns of these nodes.
+
+    All columns if `nodes` is None, or if one of them is a structured array, which takes several columns.
+    """
     if nodes is None or not layout.runs.keys().isdisjoint(nodes):
         return range(len(layout.nodes))
     return [index for index, node in enumerate(layout.nodes) if node in nodes]
 
 
 def is_large(table: Table) -> bool:
-    """Whether a table is not to be held as a whole, if that can be."""
+    """Return whether a table should be read in windows, if its stream allows that."""
     return table.size >= WORTHWHILE or is_too_large(table)
 
 
 def is_too_large(table: Table) -> bool:
-    """Whether a table cannot be held as a whole, because its stream is larger than the limit `payload_size`."""
+    """Return whether a table cannot be read as a whole, because its stream is larger than the limit `payload_size`."""
     streams, number = table.archive.table_metadata.streams, table.entry.stream_id
     return number < len(streams) and streams[number].size > table.archive.limits.payload_size
 
 
 def _frames(table: Table) -> FramedPayload | Serial | None:
+    """Return the table's stream, if ranges of it can be decompressed."""
     parts = table.archive.stream_parts(table.entry.stream_id) if table.entry.problem is None else None
     return parts if isinstance(parts, (FramedPayload, Serial)) else None
 
@@ -284,12 +301,13 @@ def takes_passes(table: Table) -> bool:
 
 
 def _is_wide(table: Table, parts: FramedPayload) -> bool:
-    """Whether the frames of one row of a table that is too large for memory are many, compared with what fits there."""
+    """Return whether the frames of one row of a table take too much memory to keep them; see `WIDE`."""
     places = parts.places
     columns = len(table.layout.node_types)
     if places is None or not columns:
         return False
-    frame = min(places.ends[1], table.size // columns)
+    frame = min(places.ends[1], table.size // columns)  # size of a frame, by the first one
+    # A row of a column may be at the border of two frames.
     return 2 * columns * frame > table.archive.limits.payload_size // WIDE
 
 
@@ -308,15 +326,17 @@ def open_windows(table: Table) -> Windows | None:
     parts = _frames(table) if is_large(table) else None
     frame_reader: FrameCache | FrameReader | None = None
     if isinstance(parts, FramedPayload) and parts.places is not None and is_too_large(table) and _is_wide(table, parts):
-        frame_reader = IndexedFrameReader(parts.places)
+        frame_reader = IndexedFrameReader(parts.places)  # keeps no frames
     elif parts is not None:
         frame_reader = parts.frame_reader()
     if parts is None or frame_reader is None:
         return None
     entry, first = table.entry, table.entry.start
     data = parts.view[first : entry.end]
+    # `take` keeps the bytes in memory, which would be too many here.
     take = parts.peek if isinstance(parts, FramedPayload) and is_too_large(table) else parts.take
     ends = located_columns(
         table.layout.node_types, table.num_messages, lambda start, stop: take(first + start, first + stop), data
     )
+    # The columns have to fill the table exactly; else it is damaged.
     return None if not ends or ends[-1] != len(data) else Windows(table, frame_reader, ends)
