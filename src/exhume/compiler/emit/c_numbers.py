@@ -1,7 +1,11 @@
 """Numbers and expressions in compiled code: of variable length, validated, and packed several into one.
 
-Value instances of a type that is one stored number need nothing else, so they become functions of it: methods of the
-class of facts, and C functions."""
+"Compiled code" is Cython that becomes C.  A reader there is `read_x(p, at, end, out)`: it reads from the bytes `p`
+between the offsets `at` and `end`, fills `out`, and returns the offset after it, or -1 if the data does not fit.
+
+Some types are one stored number, a word, into which several values are packed.  Their computed instances need
+nothing else, so they become functions of the word: methods of the class of facts, and C functions.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +22,12 @@ from exhume.compiler.refusal import UnsupportedError
 
 
 def unique_name(type: Type) -> str:
-    """A name for a type among those of all specifications."""
+    """Return a name for a type that is unique among those of all specifications."""
     return type.where.replace("::", "_")
 
 
 def varint_text(type: Type) -> str:
-    """The function that reads a variable-length integer."""
+    """Return the source of the function that reads a variable-length integer."""
     lines = Lines()
     lines.add(f"cdef uint64_t {', '.join(group.field.id for group in varint(type))}")
     for number, group in enumerate(varint(type)):
@@ -45,7 +49,7 @@ def varint_text(type: Type) -> str:
 
 
 INLINE = 2
-"""Bytes of a variable-length integer that are read in place; longer ones take a call."""
+"""Longest form of a variable-length integer, in bytes, that is read without a call."""
 
 
 def short_forms(type: Type) -> Iterator[tuple[str, str]]:
@@ -54,7 +58,7 @@ def short_forms(type: Type) -> Iterator[tuple[str, str]]:
     The longest form of a type, whose last byte has no condition, is left to the function that reads any length.
     """
     known: dict[ex.Expr, ex.Expr] = {}  # the name of each field so far -> the C expression of its byte
-    rules: list[ex.Expr] = []
+    rules: list[ex.Expr] = []  # conditions of `valid` on the bytes so far
     for number, group in enumerate(varint(type)[:INLINE]):
         place = f"at + {number}" if number else "at"
         byte = ex.Name(f"(<uint64_t> p[{place}])")
@@ -67,7 +71,7 @@ def short_forms(type: Type) -> Iterator[tuple[str, str]]:
 
 
 def opening(type: Type, out: str, how: str = "inline ") -> str:
-    """The first line of a reader; `out` is what it fills."""
+    """Return the first line of a reader; `out` is the C type that it fills, `how` comes before its result."""
     given = f"const uint8_t *p, int64_t at, int64_t end, {out} *out"
     return f"cdef {how}int64_t read_{unique_name(type)}({given}) noexcept nogil:"
 
@@ -99,6 +103,7 @@ def conditions(field: Field, value: ex.Expr) -> list[ex.Expr]:
 
 
 def _any(choices: Sequence[ex.Expr]) -> ex.Expr:
+    """Return the condition that one of `choices` holds."""
     found = choices[0]
     for one in choices[1:]:
         found = ex.Binary("or", found, one)
@@ -120,7 +125,7 @@ def small(expr: ex.Expr, level: int = 0) -> str:
 
 
 def _word(type: Type) -> Field | None:
-    """The stored number that a type is; None when it is anything else."""
+    """Return the stored number that a type is; None for any other type."""
     only = type.seq[0] if len(type.seq) == 1 else None
     if only is None or type.scalar not in (None, only.id) or type.params:
         return None
@@ -129,7 +134,7 @@ def _word(type: Type) -> Field | None:
 
 
 def _parts(type: Type) -> list[tuple[Field, ex.Expr]]:
-    """The instances that are made of the number alone, each with its expression over the number."""
+    """Return the instances that are computed from the word alone, each with its expression over the word."""
     word = _word(type)
     found = []
     for one in type.instances.values() if word is not None else ():
@@ -141,7 +146,7 @@ def _parts(type: Type) -> list[tuple[Field, ex.Expr]]:
 
 
 def _over_the_word(type: Type, expr: ex.Expr) -> ex.Expr:
-    """The expression with the instances of a type replaced by their own expressions, down to the stored number."""
+    """Return the expression with the instances of a type replaced by their own expressions, down to the word."""
 
     def inner(one: ex.Expr) -> ex.Expr:
         """Return the expression of an instance in place of its name; any other part unchanged."""
@@ -150,6 +155,7 @@ def _over_the_word(type: Type, expr: ex.Expr) -> ex.Expr:
             return one
         if field.value is not None:
             return _over_the_word(type, field.value)
+        # An instance at position 0 reads the bytes of the word a second time.
         again = field.expr("pos") == ex.Literal(0) and field.expr("io") is None and field.one
         stored = type.seq[0].one
         if (
@@ -165,7 +171,7 @@ def _over_the_word(type: Type, expr: ex.Expr) -> ex.Expr:
 
 
 def _code(expr: ex.Expr, level: int = 0) -> str:
-    """An expression over one number, which Python and Cython read alike."""
+    """Return the code of an expression over one word, which Python and Cython read alike."""
     match expr:
         case ex.Name(id):
             return safe(id)
@@ -180,13 +186,13 @@ def _code(expr: ex.Expr, level: int = 0) -> str:
 
 
 def _power(value: object) -> int | None:
-    """The exponent of a number that is a power of two."""
+    """Return the exponent of a number that is a power of two; None for any other."""
     found = value.bit_length() - 1 if isinstance(value, int) else -1
     return found if found >= 0 and 1 << found == value else None
 
 
 def shifts(type: Type) -> list[tuple[Field, int]]:
-    """Return how far each instance is shifted in the stored number, such as 3 for `word / 8 % 4 + 1`."""
+    """Return how many bits each instance is shifted in the word, such as 3 for `word / 8 % 4 + 1`."""
     found = []
     for field, expr in _parts(type):
         if isinstance(expr, ex.Binary) and expr.op == "+":
@@ -206,7 +212,7 @@ def shifts(type: Type) -> list[tuple[Field, int]]:
 
 
 def methods(type: Type) -> list[str]:
-    """The functions as methods that need no object."""
+    """Return the lines of the instances as static methods, which take the word."""
     lines: list[str] = []
     for field, expr in _parts(type):
         lines += ["", "    @staticmethod", f"    def {safe(field.id)}({_code(ex.Name(type.seq[0].id))}: int)"]
@@ -217,7 +223,7 @@ def methods(type: Type) -> list[str]:
 
 
 def functions(type: Type) -> list[str]:
-    """The functions for Cython: `clp_s_table_clp_word_log_type_id(word)`."""
+    """Return the instances as functions for Cython, such as `clp_s_table_clp_word_log_type_id(word)`."""
     found = []
     constants = [(one, ex.fold(one.value)) for one in type.instances.values() if one.value is not None]
     fixed = [(one, value) for one, value in constants if isinstance(value, ex.Literal)]
@@ -226,16 +232,23 @@ def functions(type: Type) -> list[str]:
         kind = "int64_t" if signed else "uint64_t"
         name = f"{type.where.replace('::', '_')}_{field.id}"
         word = safe(type.seq[0].id)
-        code = re.sub("0x[0-9a-f]{8,}", rf"<{kind}> \g<0>", _code(expr))  # else they are objects of Python
+        code = re.sub(
+            "0x[0-9a-f]{8,}", rf"<{kind}> \g<0>", _code(expr)
+        )  # without a cast, Cython takes such constants as Python objects
         found.append(f"cdef inline {kind} {name}({kind} {word}) noexcept nogil:\n    return {code}\n")
     return found
 
 
 class ElementExpressions:
-    """Expressions over the fields of an element, as Cython: the half of `Element` that writes no statements."""
+    """Expressions over the fields of an element of a list, as Cython.
+
+    It is the half of `Element` that writes no statements.
+    """
 
     type: Type
+    """Type of the element."""
     prefix: str
+    """What the names of its C variables begin with."""
     base: str
     """Variable with the start of its stream; empty if that is not known."""
     inner: Mapping[str, ElementExpressions]
@@ -243,18 +256,18 @@ class ElementExpressions:
     read: set[str]
     """Fields that were read."""
     small: set[ex.Expr]
-    """Expressions that do not pass the end at some point, and so fit 63 bits."""
+    """Expressions that a check has found to be at most the bytes that are left, and so to fit 63 bits."""
 
     def local(self, field: Field) -> str:
-        """The C variable of a field; the ending keeps it apart from Cython's words and ours."""
+        """Return the C variable of a field; the underscore at its end keeps it apart from Cython's words and ours."""
         return f"{self.prefix}{field.id}_"
 
     def code(self, expr: ex.Expr) -> str:
-        """An expression as Cython."""
+        """Return the Cython code of an expression."""
         return self._code(without_rest(ex.fold(expr)))
 
     def _unsigned(self, expr: ex.Expr) -> bool:
-        """Whether an expression is sure to be between 0 and 2^64 - 1, and has a C variable or constant of that type."""
+        """Return whether an expression is sure to be in [0, 2^64), and is a C variable or constant of that type."""
         match expr:
             case ex.Literal(value):
                 return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 63
@@ -271,7 +284,7 @@ class ElementExpressions:
         return False
 
     def _bytes_left(self, expr: ex.Expr) -> str | None:
-        """The bytes left between something within the stream and its end, in 64 bits, where that cannot overflow."""
+        """Return the code of the bytes left after another value, in 64 bits; None if that might overflow."""
         match expr:
             case ex.Binary("-", left, right) if left == REST and right in self.small:
                 return f"end - at - <int64_t> {self._narrow(right)}"
@@ -289,9 +302,11 @@ class ElementExpressions:
         raise UnsupportedError("this is not supported by compiled code")
 
     def _code(self, expr: ex.Expr, level: int = 0) -> str:  # noqa: C901 - one case for each form of expression
-        """The code of an expression in C numbers of 128 bits (`wide`), in parentheses when it binds less than `level`.
+        """Return the code of an expression in C numbers of 128 bits (`wide`), in parentheses if it binds less than
+        `level`.
 
-        Comparisons of numbers without a sign are made in 64 bits.  Raises `UnsupportedError` for other forms.
+        128 bits, because sums of 64-bit numbers fit.  Comparisons of unsigned numbers are made in 64 bits, as that
+        is faster. Raises `UnsupportedError` for other forms.
         """
         match expr:
             case ex.Literal(value) if isinstance(value, bool):
@@ -324,7 +339,9 @@ class ElementExpressions:
         raise UnsupportedError("this is not supported by compiled code")
 
     def _named(self, field: Field) -> str:
-        """The code of a field that was read, or of an instance.  Raises `UnsupportedError` for any other field."""
+        """Return the code of a field that was read, or of an instance.  Raises `UnsupportedError` for any other
+        field.
+        """
         if field.value is not None and field.condition is None:
             return self._code(without_rest(ex.fold(field.value)), ATOM)
         if field.id not in self.read:
@@ -334,7 +351,10 @@ class ElementExpressions:
         return f"<wide> {self.local(field)}"
 
     def _member(self, of: ex.Expr, name: str) -> str:
-        """The code of `of.name`: the number of a scalar type, a field of a structure read in place, or `to_i`."""
+        """Return the code of `of.name`: the number of a scalar type, a field of a structure read in place, or `to_i`.
+
+        Raises `UnsupportedError` for any other.
+        """
         kind = self.type.kind_of(of)
         scalar = scalar_of(kind)
         if isinstance(of, ex.Name):

@@ -1,4 +1,9 @@
-"""The class of one type: slots for its fields, properties for its instances."""
+"""The class of one type: slots for its fields, properties for its instances.
+
+An instance is a value that is not part of the sequence of fields: it is computed, or read at a position of its own
+(`pos`), when it is first requested. Its property keeps the value in a slot (`kept_as`). `foreign` modules are those
+of third-party specifications.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +24,10 @@ class ClassEmitter(Statements):
     counts: bool
 
     base = ""
+    """Base classes of the class, in parentheses."""
+
     more_slots: tuple[str, ...] = ()
+    """Slots in addition to those of fields and instances."""
 
     def named(self, field: Field) -> tuple[str, int]:
         return f"self.{safe(field.id)}", ATOM
@@ -28,7 +36,7 @@ class ClassEmitter(Statements):
         return f"self.{kept_as(field)}"
 
     placed: bool = True
-    """Whether the stream of the structure is what an instance is read from, and reading is at its place."""
+    """Whether the variables `at` and `end` are those of the structure's stream; else only `self._io` has them."""
 
     def place(self) -> tuple[str, str]:
         return super().place() if self.placed else ("self._io.at", "self._io.end")
@@ -37,7 +45,7 @@ class ClassEmitter(Statements):
         return super().begin() if self.placed else "self._io.base"
 
     elsewhere: bool = False
-    """Whether an instance is read from a stream that is given, which may be that of the structure."""
+    """Whether the instance being read has a stream of its own (`io`), which may be that of the structure."""
 
     def sync(self) -> bool:
         if self.elsewhere:
@@ -48,7 +56,7 @@ class ClassEmitter(Statements):
         left = "not self._io.left and " if self.elsewhere and self.counts else ""
         return f"{left}{at} >= {end}" if self.elsewhere else super().at_end(at, end)
 
-    strays = True
+    strays = True  # `pos` may be past the end of the stream
 
     def above(self, name: str) -> str:
         """Return the Python code for `_self`, `_root`, `_parent` or `_io` inside a property."""
@@ -61,9 +69,10 @@ class ClassEmitter(Statements):
         return "self._io"
 
     def text(self) -> str:  # noqa: C901 - the parts of a class in the order in which they are written
-        """The whole class. Raises `UnsupportedError` when two fields get one name."""
+        """Return the source of the class.  Raises `UnsupportedError` when two fields get one name."""
         type, needs = self.type, self.needs
         fields = [*type.params, *type.seq]
+        # Instances whose value is the current position: their readers set them, because later it is not known.
         positions = [one for one in type.instances.values() if one.value is not None and is_position(one.value)]
         if self.foreign:
             positions = []
@@ -80,6 +89,7 @@ class ClassEmitter(Statements):
         if len(set(slots)) < len(slots):
             raise UnsupportedError("two fields have the same name in Python", type.where)
         base = self.base
+        # A traced class (of `explain`) also inherits from the fast one, as its values may be used in place of those.
         if self.module.untraced is not None:
             with self.module.plain():
                 base = base.replace(")", f", {self.module.name_of(type, type.class_name)})")
@@ -103,7 +113,9 @@ class ClassEmitter(Statements):
             out.append("        return self._io[1], self._io[2]")
         if self.foreign:
             out += [f"    _fields = ({''.join(f'{safe(one.id)!r}, ' for one in fields)})", *self._enums()]
-        for one in sorted(type.instances.values(), key=lambda one: one.id == "property"):  # the decorator of the others
+        for one in sorted(
+            type.instances.values(), key=lambda one: one.id == "property"
+        ):  # last: it hides the decorator `property`
             if one not in positions:
                 out += ["", *self._property(one)]
         if "to-string" in type.raw:
@@ -112,7 +124,7 @@ class ClassEmitter(Statements):
         return "\n".join(out)
 
     def _enums(self) -> list[str]:
-        """The enums of the type as classes within it."""
+        """Return the enums of the type as classes within it."""
         out = []
         for enum in self.type.enums.values() if not self.traces else ():
             self.module.enums = True
@@ -123,15 +135,16 @@ class ClassEmitter(Statements):
         return out
 
     def _text_of(self, type: Type) -> str:
-        """Result of `to-string`."""
+        """Return the code of the result of `to-string`."""
         self.lines, self.placed = Lines(), False
         return self.code(ex.parse(type.raw["to-string"]))
 
     def _property(self, field: Field) -> list[str]:
         """Return the lines of the property of one instance, which is read or computed at its first use, and then kept.
 
-        They return the slot if it is set, else they fill it first.  It is None if the condition (`if`) is not met.
-        `foreign` modules (see `_failing`) check each step and keep errors.
+        The property returns the slot if it is set, else it fills the slot first. The value is None if the condition
+        (`if`) is not met. In `foreign` modules, `_failing` writes the body: it checks each step and adds paths to
+        errors.
         """
         lines = Lines()
         self.lines: Lines = lines
@@ -207,7 +220,11 @@ class ClassEmitter(Statements):
         lines.add(f"return {kept}")
 
     def read_elsewhere(self, field: Field) -> None:
-        """Emit statements that read an instance from its position in its stream, in `foreign` modules."""
+        """Emit statements that read an instance from its position in its stream, in `foreign` modules.
+
+        `resume` is the position of the stream before, to which it returns if a specification uses positions
+        (`moving`).
+        """
         lines, moving = self.lines, self.type.root.model.moving is not None
         # Find the stream, and the position in it.
         stream, position = field.expr("io"), field.expr("pos")

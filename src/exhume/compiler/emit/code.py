@@ -1,4 +1,10 @@
-"""Expressions of a type as Python."""
+"""Expressions of a type as Python code.
+
+A specification has expressions such as `size: header.length - 4`. `Code` is the base of all emitters of Python: they
+write readers (functions that read one type; in these, `view` are the bytes, `at` the position and `end` the end of
+the stream) and classes, whose properties are instances. `foreign` specifications are those of users: their readers
+pay each step from a budget, `run`.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +44,6 @@ BYTES_TO_COMPARE = 32
 LINES_OF_A_STEP = 1_000
 """Characters of an expression's code that cost one more step of the budget."""
 
-
 CLASSES = {
     "integer": "int",
     "enum": "int",
@@ -72,7 +77,7 @@ class Code(abc.ABC):
         bounded: Code of the size that was just found not to pass the end, else "".
     """
 
-    asked: int
+    asked: int  # variables `asked0`, `asked1`, ... that were written
 
     loose = False
     """Whether the code reads bits at any position in a byte; `bit` then is the position, counted in bits."""
@@ -109,7 +114,7 @@ class Code(abc.ABC):
         """`_self`, `_parent`, `_root` or `_io` as Python."""
 
     def named_value(self, field: Field, code: str) -> str:
-        """The value of a field as users see it: with a name, if it is of an enum."""
+        """Return the code of a field's value as users see it: with a name, if it is of an enum."""
         enum = enum_of(field.kind) if self.foreign and not self.module.traced else None
         if enum is None:
             return code
@@ -127,7 +132,9 @@ class Code(abc.ABC):
         return f"value.{safe(field.id)}"
 
     def in_place(self, id: str, name: str) -> tuple[str, int] | None:
-        """Return the code and its precedence for a field of a structure that was read without an object; else None."""
+        """Return code and precedence of the member `name` of the field `id` if that is read without an object; else
+        None.
+        """
         return None
 
     def place(self) -> tuple[str, str]:
@@ -192,7 +199,7 @@ class Code(abc.ABC):
                 if self.module.foreign and len(texts) > 1:
                     return f"{self.module.helper('joined')}(run, {', '.join(texts)})"
                 return bound(" + ".join(texts) or "''", BINDS["+"], level)
-            case ex.Member(of, "_sizeof"):
+            case ex.Member(of, "_sizeof"):  # the size that the specification states, a constant
                 return str(self._stored_size(of))
             case ex.Name(id):
                 return self._name(id, level)
@@ -278,7 +285,7 @@ class Code(abc.ABC):
         return f"{self.module.helper(helper)}({run}{self._code(of)}, {classes}, {kind_text(one)!r})"
 
     def _is_long(self, expr: ex.Expr) -> bool:
-        """Whether a value may be long (a string, bytes, a list) in third-party specifications."""
+        """Return whether a value may be long (a string, bytes, a list) in third-party specifications."""
         long = self.module.foreign and not isinstance(expr, (ex.Literal, ex.Array))
         return long and family(combined(self.kind(expr))) in ("text", "bytes", "sequence")
 
@@ -421,7 +428,7 @@ class Code(abc.ABC):
         return self._number(self._code(of), *given)
 
     def _number(self, *given: str) -> str:
-        """A string as a number."""
+        """Return the code that makes a number of a string."""
         helper = self.module.helper("number") if self.module.foreign else "int"
         return f"{helper}({', '.join(given)})"
 

@@ -2,17 +2,21 @@
 
     scan_entry(view, at, end, count=None) -> EntryColumns
 
-Integers are in typed arrays; bytes and repeated numbers are given as their start and end in `view`; nothing is copied,
-and no object is made for an element.  The column of structures that are one number each is their bytes.  The fields of
-a structure within the element become columns, named after the structure and the field; structures that are repeated
-`until` one is the last are given as their start and end.  A field that is absent (`if`) is 0 in its column.  Where the
-data does not fit, the columns hold the elements before that place; `problem` reports the fault, and `resume_at` where
-the first element that is not held begins.
+A row is an element of the list, and a column has one number of each row.  Integers are in typed arrays; bytes and
+repeated numbers are given as their start and end in `view`; nothing is copied, and no object is made for a row.  The
+column of structures that are one number each is their bytes.  The fields of a structure within the row become
+columns, named after the structure and the field; structures that are repeated `until` one is the last are given as
+their start and end.  A field that is absent (`if`) is 0 in its column.  Where the data does not fit, the columns
+hold the rows before that place; `problem` reports the fault, and `resume_at` where the first row that is not held
+begins.
 
-Compiled code for columns and flat elements is one Cython module for all types with `-columns: true` or
-`-element: true`.  Each function for columns takes the elements that fit, as far as they do, and returns where it
-stopped.  An element that does not fit is left to the interpreted loop, which starts there and reports the problem, so
-that errors are written in one place.
+A `Scan` writes the statements that read one row.  Own specifications of exhume have plain rows; those of users
+(`foreign`) may have wide ones, with choices and lists (`WideScan`), and pay each row from a budget, `run`.
+
+Compiled code for columns and flat elements is one Cython module for all types with `-columns: true` or `-element:
+true`.  Each function for columns takes the rows that fit, as far as they do, and returns where it stopped. A row
+that does not fit is left to the interpreted loop, which starts there and reports the problem, so that errors are
+written in one place.
 """
 
 from __future__ import annotations
@@ -48,15 +52,17 @@ def marks_of(module: Module, type: Type) -> dict[str, object]:
 
 
 def scan_text(module: Module, type: Type) -> str:
-    """The class of columns and the function that fills it. Raises `UnsupportedError` for what has no columns."""
+    """Return the class of columns and the function that fills it.  Raises `UnsupportedError` for types without
+    columns.
+    """
     return _text(_scan_of(module, type), module, type)
 
 
 def _text(scan: Scan, module: Module, type: Type) -> str:
-    """The source of the class of columns, followed by the function that fills it (`scan_entry`).
+    """Return the source of the class of columns, followed by the function that fills it (`scan_entry`).
 
-    `scan` is new; one row is read into it here.  The class has a slot for each column, `__getitem__`, which reads one
-    element as an object, and a method for each field of bytes or of repeated numbers.  Raises `UnsupportedError` if
+    `scan` is new; one row is read into it here.  The class has a slot for each column, `__getitem__`, which reads
+    one row as an object, and a method for each field of bytes or of repeated numbers.  Raises `UnsupportedError` if
     the type has no columns.
     """
     wide = isinstance(scan, WideScan)
@@ -66,6 +72,7 @@ def _text(scan: Scan, module: Module, type: Type) -> str:
     for one in type.instances.values():
         if one.value is not None and is_position(one.value):
             raise UnsupportedError("a position has no column", one.where)
+    # `each`: the list states the size of a row; `sized`: some field does that has rows of this type.
     each = type.root.model.foreign and bool(type.raw.get("-sized"))
     _read_row(scan, each)
     # `upward` are the attributes that single elements need: stream, parent, root, byte order.
@@ -119,6 +126,7 @@ def _text(scan: Scan, module: Module, type: Type) -> str:
 
 
 def _scan_of(module: Module, type: Type) -> Scan:
+    """Return a new scan of a type's rows; only types of third-party specifications have `-tabled`."""
     return (WideScan if type.raw.get("-tabled") else Scan)(None, module, type)
 
 
@@ -170,6 +178,7 @@ def _element(scan: Scan, type: Type, reader: str, upward: list[str], sized: bool
     return [f"        return {reader}({', '.join(given)})[0]"]
 
 
+# Lines of the constructor of a class of columns: attributes and their doc strings.
 PROBLEM = ["        self.problem: LayoutError | None = None", '        """What does not fit; None when all does."""']
 RESUME = '        """Where what follows the last element begins."""'
 BEGINS = '        """Where each element begins."""'
@@ -185,8 +194,10 @@ def _problem_statements() -> list[str]:
 
 
 def _asked_problem(scan: Scan, type: Type, each: bool) -> list[str]:
-    """Return the `except` branch of a row that does not fit: the reader of single elements is called to get the exact
+    """Return the `except` branch of a row that does not fit: the reader of single elements, called there, raises the
     error.
+
+    A row that it can read has no error but the first one, which the loop over the rows raised.
     """
     around = [one for one in around_rows(scan) if one != "until"]
     given = "".join(f", {'parent' if one == 'above' else one}={one}" for one in around)
@@ -205,7 +216,7 @@ def _asked_problem(scan: Scan, type: Type, each: bool) -> list[str]:
 
 
 def around_rows(scan: Scan) -> dict[str, str]:
-    """The arguments of the function that returns columns that are around the rows, each with its annotation."""
+    """Return the arguments that the function for columns takes for the structures around the rows, with annotations."""
     return dict(scan.arguments_around()) if isinstance(scan, WideScan) else {}
 
 
@@ -222,12 +233,15 @@ def _opening(scan: Scan, type: Type) -> list[str]:
 
 
 def _number(code: str) -> str:
-    """The Python type of the numbers in an array of this code."""
+    """Return the Python type of the numbers in an array of this code."""
     return "float" if code in "fd" else "int"
 
 
 def _raw_columns(scan: Scan, type: Type) -> tuple[list[str], list[str]]:
-    """Return the class body for columns of single numbers, which are views of the bytes, and the function for them."""
+    """Return the class body for columns of single numbers, which are views of the bytes, and the function for them.
+
+    In the emitted code, `whole` is the number of rows that the data has, `many` that of the rows requested.
+    """
     alone = only_number(type)
     assert alone is not None
     size, name = alone.size, alone.name
@@ -267,6 +281,7 @@ def _filled(scan: Scan, type: Type) -> tuple[list[str], list[str]]:
     head.add(f"columns = {type.class_name}Columns(view, end{run}{', each' if each else ''})")
     if each:
         head.add("turn = each")
+    # Local names for the `append` of each column, as attributes would take longer.
     bind = Lines()
     bind.add("add_at = columns.at.append", *(f"add_{column} = columns.{column}.append" for column, _, _ in columns))
     if not type.root.model.foreign and covered(type) is not None:
@@ -337,7 +352,9 @@ cdef bint grow(void **column, size_t size, size_t room) noexcept nogil:
 
 
 def native_text(model: Model, source: str) -> str:
-    """The whole module; `source` names its input.  Types that compiled code does not cover are left out."""
+    """Return the source of the Cython module; `source` names its input.  Types that it does not support are left
+    out.
+    """
     parts = []
     for type in element_types(model):
         if (element := covered(type)) is not None:
@@ -347,7 +364,7 @@ def native_text(model: Model, source: str) -> str:
 
 
 def _scan(element: Element) -> str:
-    """The function that fills the columns of one type."""
+    """Return the function that fills the columns of one type."""
     name = unique_name(element.type)
     columns = [("at", "q"), *((name, code) for name, code, _ in element.columns)]
     lines = Lines()
@@ -388,7 +405,7 @@ def _scan(element: Element) -> str:
 
 
 def _flat(element: Element) -> str:
-    """The function that returns one element as a tuple."""
+    """Return the function that returns one element as a tuple."""
     name = unique_name(element.type)
     lines = Lines()
     lines.add('"""Where the element at `at` ends, and its fields; None when it does not fit."""')

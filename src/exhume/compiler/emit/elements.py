@@ -7,9 +7,10 @@ returns where the element ends, or -1 when it does not fit. The interpreted read
 reports the fault in it, so that errors are written in one place.  A variable-length integer is put into a `uint64_t`
 instead of a structure.
 
-The structure has a field for each column (see `columns`) and for each value instance.  There are readers for types with
-`-columns: true` or `-element: true` and for the variable-length integers in them.  Values are compared as integers of
-128 bits where 64 might change what a specification says.
+The structure has a field for each column (see `columns`) and for each value instance (one that is computed).  There
+are readers for types with `-columns: true` or `-element: true` and for the variable-length integers in them.  Values
+are compared as integers of 128 bits (`wide`) where 64 might change what a specification means.  Types that compiled
+code does not support raise `UnsupportedError` here, and are then read by Python alone.
 """
 
 from __future__ import annotations
@@ -65,17 +66,19 @@ cdef extern from *:
 
 
 def structure_name(type: Type) -> str:
-    """The C structure of an element."""
+    """Return the name of the C structure of an element."""
     return "".join(part[:1].upper() + part[1:] for part in unique_name(type).split("_"))
 
 
 def element_types(model: Model) -> list[Type]:
-    """The types that compiled code reads one by one."""
+    """Return the types whose elements compiled code reads."""
     return [type for type in model.types() if type.raw.get("-columns") or type.raw.get("-element")]
 
 
 def elements_text(model: Model) -> str:
-    """The readers of all elements.  Raises `UnsupportedError` for a type with `-element` that is not supported."""
+    """Return the readers of all elements.  Raises `UnsupportedError` for a type with `-element` that is not
+    supported.
+    """
     scalars: dict[str, str] = {}
     parts = []
     for type in element_types(model):
@@ -89,7 +92,7 @@ def elements_text(model: Model) -> str:
 
 
 def covered(type: Type) -> Element | None:
-    """The reader of a type; None when compiled code does not cover it."""
+    """Return the reader of a type; None if compiled code does not support it."""
     element = Element(type)
     try:
         element.sequence()
@@ -111,19 +114,19 @@ class Element(ElementExpressions):
         self.base: str = base or ("first" if of is None and type.parent is None else "")
         """Variable with the start of its stream; empty if that is not known."""
         self.lines: Lines = Lines() if of is None else of.lines
-        self.scalars: dict[str, str] = {} if of is None else of.scalars
+        self.scalars: dict[str, str] = {} if of is None else of.scalars  # readers of variable-length integers
         self.columns: list[tuple[str, str, str]] = []
         """Name, array code and variable of each stored column."""
-        self.variables: dict[str, str] = {}
-        self.inner: dict[str, Element] = {}
-        self.read: set[str] = set()
+        self.variables: dict[str, str] = {}  # declarations of C variables by name
+        self.inner: dict[str, Element] = {}  # structures read in place, by field
+        self.read: set[str] = set()  # fields that were read
         self.bounded: ex.Expr | None = None
         """The field just read, if its `valid` limits it to the remaining bytes: as a size, it needs no check."""
         self.small: set[ex.Expr] = set()
-        """Expressions that do not pass the end at some point, and so fit 63 bits."""
+        """Expressions that a check has found to be at most the bytes that are left, and so to fit 63 bits."""
 
     def text(self) -> str:
-        """The structure and the function, once the sequence was written."""
+        """Return the structure and the function; `sequence` was called before."""
         name = structure_name(self.type)
         values = list(self._values())
         fields = [(name, C_TYPES[code], local) for name, code, local in self.columns]
@@ -132,6 +135,7 @@ class Element(ElementExpressions):
         out.append(opening(self.type, name))
         head = Lines()
         body = "\n".join(self.lines.lines)
+        # Variables that the body may not use, which Cython would warn of.
         head.add(*(["cdef int64_t first = at"] if re.search(r"\bfirst\b", body) else []))
         head.add(*(["cdef wide size"] if re.search(r"\bsize\b", body) else []))
         head.add(*(f"cdef {declared}" for declared in self.variables.values()))
@@ -145,22 +149,22 @@ class Element(ElementExpressions):
             if one.value is not None and one.condition is None:
                 try:
                     yield one.id, self.code(one.value)
-                except UnsupportedError:  # not a number, or of what an element does not hold
+                except UnsupportedError:  # not a number, or computed from more than the element
                     continue
 
     def variable(self, name: str, kind: str, start: str = " = 0") -> str:
-        """A C variable of that name, declared at the beginning."""
+        """Declare a C variable at the beginning of the function; return its name, which starts with the prefix."""
         self.variables[f"{self.prefix}{name}"] = f"{kind} {self.prefix}{name}{start}"
         return f"{self.prefix}{name}"
 
     def fail(self, condition: str) -> None:
-        """Stop when something does not fit."""
+        """Emit a return of -1 (the element does not fit) if a C condition holds."""
         with self.lines.block(f"if {condition}:"):
             self.lines.add("return -1")
 
     def sequence(self) -> None:
-        """The fields in their order."""
-        waiting: list[Field] = []
+        """Emit statements that read the fields in their order."""
+        waiting: list[Field] = []  # fields of bits that are read together
         for field in self.type.seq:
             if rows.way(field) is ReadMethod.BITS and field.condition is None:
                 if waiting and not rows.shares_word(waiting[-1], field):
@@ -183,11 +187,11 @@ class Element(ElementExpressions):
         self._bits(waiting)
 
     def _add(self, field: Field) -> None:
-        """The columns of a number."""
+        """Add the column of a number."""
         self.columns += [(name, code, self.local(field)) for name, code in rows.columns(field, self.prefix)]
 
     def _span(self, field: Field, at: str, end: str) -> None:
-        """The columns of where something starts and ends, if it has any."""
+        """Add the columns for the start and end of a field, if it has any; `at` and `end` are their variables."""
         found = zip(rows.columns(field, self.prefix), (at, end), strict=False)
         self.columns += [(name, code, local) for (name, code), local in found]
 
@@ -236,6 +240,7 @@ class Element(ElementExpressions):
 
     def _number(self, field: Field, kind: Integer | SimpleKind) -> None:
         """Emit statements that copy a number of whole bytes into a C variable, swap its bytes and check it."""
+        # The bytes of a float are swapped as an integer.
         code = str(rows.array_code(kind))
         into = self.variable(f"{field.id}_", C_TYPES[code])
         self.fail(f"end - at < {kind.size}")
@@ -250,7 +255,7 @@ class Element(ElementExpressions):
         self._check(field)
 
     def _packed(self, field: Field, type: Type) -> None:
-        """A number that fixed fields make up."""
+        """Emit statements that read a number which is computed from a structure of fixed fields."""
         inner = Element(type, self, f"{self.prefix}{field.id}_")
         inner.sequence()
         self.variables |= inner.variables
@@ -278,7 +283,9 @@ class Element(ElementExpressions):
         self._check(field)
 
     def _sized(self, size: ex.Expr, bounded: ex.Expr | None) -> None:
-        """Put a size into `size` once it is known not to pass the end."""
+        """Emit statements that put a size into `size` and, unless it is `bounded`, check that the bytes left are that
+        many.
+        """
         folded = without_rest(ex.fold(size))
         self.lines.add(f"size = {self.code(size)}")
         if folded == bounded:
@@ -306,7 +313,7 @@ class Element(ElementExpressions):
         self._span(field, at, end)
 
     def _marked(self, field: Field) -> None:
-        """Bytes up to the one that ends them."""
+        """Emit statements that find the bytes up to a terminator."""
         at, end = (self.variable(f"{side}_{field.id}_", "int64_t") for side in ("at", "end"))
         found = self.variable(f"found_{field.id}_", "const void *", "")
         self.fail("at >= end")
@@ -316,7 +323,11 @@ class Element(ElementExpressions):
         self._span(field, at, end)
 
     def _numbers(self, field: Field) -> None:
-        """Numbers of one width, as many as another field states."""
+        """Emit statements that pass a list of numbers of one width whose count another field states; keep start and
+        end.
+
+        Raises `UnsupportedError` for all other lists.
+        """
         many, count = numbers_of(field), field.expr("repeat-expr")
         if many is None or field.repeat != "expr" or field.condition is not None or count is None:
             raise UnsupportedError("a repeated field is not supported by compiled code")
@@ -328,7 +339,7 @@ class Element(ElementExpressions):
         self._span(field, at, end)
 
     def _up_to_last(self, field: Field) -> None:
-        """Structures up to one that is the last."""
+        """Emit statements that pass structures up to the last one; keep start and end.  Raises `UnsupportedError`."""
         kind, last = field.one, field.last
         if last is None or not isinstance(kind, Structure):
             raise UnsupportedError("a repeated field is not supported by compiled code")
@@ -351,6 +362,7 @@ class Element(ElementExpressions):
         if field.size is not None:
             base = self.variable(f"{field.id}_base_", "int64_t")
             self._sized(field.size, bounded)
+            # `end` is that of the structure while it is read.
             self.lines.add(f"{base} = at", f"{rest} = end", "end = at + <int64_t> size")
         inner = Element(kind.type, self, f"{self.prefix}{field.id}_", base)
         inner.sequence()
@@ -386,5 +398,5 @@ class Element(ElementExpressions):
 
 
 def _bytes(value: bytes) -> str:
-    """Bytes as a C string for `memcmp`."""
+    """Return bytes as a C string for `memcmp`."""
     return 'b"' + "".join(f"\\x{one:02x}" for one in value) + '"'

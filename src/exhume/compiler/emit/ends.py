@@ -3,8 +3,12 @@
     ends_entries(view, at, end, ...) -> list[int]
     ENTRIES
 
-It takes the arguments of the reader. Only the parts of an element are read that determine its size. When an element
-does not fit, the reader reports the fault.  The table has the readers of single elements by the value in `switch-on`.
+The function takes the arguments of the reader, and returns the offset in `view` after each element. It reads only
+the parts of an element that determine its size. When an element does not fit, it calls the reader, which reports the
+fault. The table `ENTRIES` has the readers of single elements by the value in `switch-on`.
+
+Elements are structures of several types (`switch-on`), their cases. Lengths of cases are sums of constants and of
+multiples of counts: `{"1": 8, "n": 4}` stands for 8 + 4 * n bytes.
 """
 
 from __future__ import annotations
@@ -22,14 +26,14 @@ from exhume.compiler.refusal import UnsupportedError
 
 
 class _SkipFunction(Reader):
-    """Statements that pass over one structure, given the parameters that its parent passes to it."""
+    """Statements that move `at` past one structure, given the parameters that its parent passes to it."""
 
     joins_optional = False
 
     def __init__(self, around: _EndsFunction, kind: Structure) -> None:
         super().__init__(around.module, kind.type)
-        self.given = dict(zip(kind.type.params, map(around.code, kind.arguments), strict=True))
-        self.fixed_length = True
+        self.given = dict(zip(kind.type.params, map(around.code, kind.arguments), strict=True))  # as code
+        self.fixed_length = True  # until a field has to be read to know the length
 
     def named(self, field: Field) -> tuple[str, int]:
         return (self.given[field], ATOM) if field in self.given else super().named(field)
@@ -78,6 +82,7 @@ class _SkipFunction(Reader):
 
 
 def _sum(lengths: Counter[str]) -> str:
+    """Return the code of a length; see the module for its form."""
     parts = [
         times if size == 1 else str(size) if times == "1" else f"{size} * {times}" for times, size in lengths.items()
     ]
@@ -85,18 +90,19 @@ def _sum(lengths: Counter[str]) -> str:
 
 
 def _common_divisor(lengths: dict[str, Counter[str]]) -> str | None:
-    """Return the count expression that all lengths are multiples of; None if they differ."""
+    """Return the code of the count that all lengths are multiples of ("1" for constants); None if they differ."""
     units = {unit for length in lengths.values() for unit in length}
     return units.pop() if len(units) == 1 and all(lengths.values()) else None
 
 
 def _names(field: Field, key: str) -> set[str]:
+    """Return the names in the expression that a field has for `key`."""
     expr = field.expr(key)
     return set() if expr is None else set(ex.names(expr))
 
 
 class _EndsFunction(Reader):
-    """The function for one field, and the readers of its cases."""
+    """The function that finds the ends of one field's elements, and the table of the readers of its cases."""
 
     joins_optional = False
 
@@ -108,6 +114,7 @@ class _EndsFunction(Reader):
         """Return the source of the function, which returns the offset where each element of the list ends."""
         field, type, lines = self.field, self.type, self.lines
         count, kind = field.expr("repeat-expr"), field.one
+        # The list has to start where the structure does, since the function reads nothing before it.
         alone = field is type.seq[0] and not (self.needs.stream or self.needs.parent or self.needs.root)
         if count is None or field.size is not None or "valid" in field.raw or not alone:
             raise UnsupportedError(
@@ -118,6 +125,7 @@ class _EndsFunction(Reader):
         self._readers(kind)
         self.index = "len(ends)"
         on = self.code(kind.on)
+        # `switch-on: kinds[_index]` with `repeat-expr: kinds.size`: the loop runs over `kinds` itself.
         many = on.removesuffix(f"[{self.index}]")
         each = on != many and self.code(count) == f"len({many})"
         fixed, ways = self._ways(kind)
@@ -147,7 +155,11 @@ class _EndsFunction(Reader):
         return "\n".join([opening, *written_doc(about + " Raises `LayoutError`."), *lines.lines])
 
     def _lengths(self, fixed: dict[str, Counter[str]]) -> str:
-        """A table of the lengths that need no reading: of the whole module when nothing in it depends on the data."""
+        """Return the code of a table from case to length, for the cases whose length needs no reading.
+
+        It is a constant of the module if all lengths are multiples of one count, and a literal in the function
+        otherwise.
+        """
         alike = _common_divisor(fixed)
         if alike is None:
             return f"{{{', '.join(f'{case}: {_sum(length)}' for case, length in fixed.items())}}}"
@@ -157,8 +169,10 @@ class _EndsFunction(Reader):
         return name
 
     def _ways(self, kind: Switch) -> tuple[dict[str, Counter[str]], dict[tuple[str, ...], list[str]]]:
-        """Return the lengths of the cases that need no reading, by case; and for the others, the cases by the
-        statements that pass them.
+        """Return the lengths of the cases that need no reading, and the statements that pass the others.
+
+        The first result has the length by the code of the case, the second the codes of the cases by their
+        statements. Raises `UnsupportedError` for cases that are not structures.
         """
         fixed: dict[str, Counter[str]] = {}
         ways: dict[tuple[str, ...], list[str]] = {}
@@ -198,7 +212,7 @@ class _EndsFunction(Reader):
 
 
 def ends_text(module: Module, type: Type, field: Field) -> str:
-    """The function that finds the ends of a field's elements.
+    """Return the source of the function that finds the ends of a field's elements.
 
     Raises `UnsupportedError` with the field when that cannot be determined without reading.
     """

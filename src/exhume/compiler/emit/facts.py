@@ -1,23 +1,20 @@
 """Facts of a specification that need no data: enums, magics, sizes, and positions of fixed fields.
 
-One module per specification: an `IntEnum` for each enum, made when it is first imported, and for each type a class (a
-namespace, when it runs, which takes less time to make) with
+One module per specification: an `IntEnum` for each enum, made when it is first imported, and for each type a class
+(at run time a plain namespace, which takes less time to make) with
 
-- `size`: its bytes, where that is fixed, or `most` where only what is absent makes it shorter;
-- `at.<field>`: start and end of a field at a fixed place from the start of the type;
-- `shift.<field>`: how far a bit field, or an instance that is some bits of the type's only number, is shifted in that
-  number;
-- `<instance>(word)`: for a type that is one number, the value that an instance derives from that number;
-- `each.<field>`: bytes of each element of a repeated field;
-- `before_end.<instance>`: how many bytes before the end of the stream an instance starts and ends, where that is fixed;
-- `form.<instance>`: the `struct` format of an instance that is a number, or of each number if it is repeated;
-- `means.<instance>`: the bytes that a field has to be for the instance to be true;
-- `cases.<field>`: the values for which a field has a type of its own (`switch-on`);
-- `<field>`: the bytes or number that a field must be (`contents`, `valid`), or the tuple of those that it may be;
-- `dtype`: fields and formats for `numpy.dtype`, where all are fixed;
-- `packed`: the same for `struct`, in the order of the fields;
-- `prefix`, `suffix`: where not all fields are fixed, the fixed ones before the first and after the last that is not;
-- `format.<field>`: the format for `struct` of a number that is alone, repeated, or at no fixed place.
+- `size`: its bytes, where that is fixed, or `most` where only what is absent makes it shorter; - `at.<field>`: start
+and end of a field at a fixed place from the start of the type; - `shift.<field>`: how far a bit field, or an
+instance that is some bits of the type's only number, is shifted in that number; - `<instance>(word)`: for a type
+that is one number, the value that an instance derives from that number; - `each.<field>`: bytes of each element of a
+repeated field; - `before_end.<instance>`: how many bytes before the end of the stream an instance starts and ends,
+where that is fixed; - `form.<instance>`: the `struct` format of an instance that is a number, or of each number if
+it is repeated; - `means.<instance>`: the bytes that a field has to be for the instance to be true; -
+`cases.<field>`: the values for which a field has a type of its own (`switch-on`); - `<field>`: the bytes or number
+that a field must be (`contents`, `valid`), or the tuple of those that it may be; - `dtype`: fields and formats for
+`numpy.dtype`, where all are fixed; - `packed`: the same for `struct`, in the order of the fields; - `prefix`,
+`suffix`: where not all fields are fixed, the fixed ones before the first and after the last that is not; -
+`format.<field>`: the format for `struct` of a number that is alone, repeated, or at no fixed place.
 
 For compiled code the integers among them are constants of C, named after the path to them in capitals:
 `LEVELDB_INTERNAL_KEY_VALUE_TYPES_MERGE`, `LEVELDB_TABLE_BLOCK_TRAILER_SIZE`, `..._AT_CHECKSUM`, `..._END_CHECKSUM`,
@@ -33,8 +30,9 @@ end (`tiling_text`):
 When a structure that is named there was read to the end of its bytes, each byte belongs to a field, whichever it is.
 Fields of `seq` are consecutive, so only bytes that have a size of their own may be left over: those of a structure
 that does not take all that it is given.  A structure that is nothing but a list from its first byte to the end
-(`pos: 0`, `repeat: eos`) is read when that list is.  `SIZES` has the sizes of structures of numbers without rules, and
-`ROWS` those of the elements of lists of such structures that extend to the end: their bytes need not even be read.
+(`pos: 0`, `repeat: eos`) is read when that list is.  `SIZES` has the sizes of structures of numbers without rules,
+and `ROWS` those of the elements of lists of such structures that extend to the end: their bytes need not even be
+read.
 """
 
 from __future__ import annotations
@@ -66,7 +64,7 @@ from exhume.compiler.ir.needs import STREAM_SIZE
 
 
 def constant(field: Field) -> str | None:
-    """The value that a field must have, as Python; None when it may have several."""
+    """Return the value that a field must have, as Python; None if it may have any of several."""
     if "contents" in field.raw:
         return repr(contents(field))
     valid = field.raw.get("valid")
@@ -83,7 +81,7 @@ def constant(field: Field) -> str | None:
 
 
 def _format(kind: Kind, field: Field) -> str | None:
-    """The data type of a field as NumPy spells it, such as `"<u4"`, as code; None if its size is not fixed."""
+    """Return the data type of a field as NumPy spells it, such as `"<u4"`, as code; None if its size is not fixed."""
     if isinstance(kind, Integer) and kind.size:
         order = "" if kind.size == 1 else ">" if kind.big else "<"
         return f'"{order}{"i" if kind.signed else "u"}{kind.size}"'
@@ -98,7 +96,7 @@ def _format(kind: Kind, field: Field) -> str | None:
 
 
 def dtype(type: Type) -> str | None:
-    """The fields of a type as NumPy's description of a record; None when not all are fixed."""
+    """Return the fields of a type as NumPy's description of a record, as code; None if not all are fixed."""
     found = []
     for field in type.seq:
         if field.size == ex.Literal(0):
@@ -125,7 +123,7 @@ def _leaves(field: Field) -> list[Field] | None:
 
 
 def _packed(parts: Iterable[list[Field]]) -> str | None:
-    """The format of fields for `struct`; None without any, or of both byte orders."""
+    """Return the `struct` format of fields, given in groups; None without any, or if they are of both byte orders."""
     fields = [leaf for part in parts for leaf in part]
     if not fields or len({byte_order(one.one) for one in fields} - {None}) > 1:
         return None
@@ -138,7 +136,7 @@ def _packed(parts: Iterable[list[Field]]) -> str | None:
 
 
 def formats(type: Type) -> Iterator[tuple[str, str]]:
-    """The formats for `struct` of a type, or of its ends, by their names."""
+    """Yield name and `struct` format: `packed` of all fields, or `prefix` and `suffix` of those at the two ends."""
     parts = [_leaves(one) for one in type.seq]
     fixed = list(takewhile(lambda part: part is not None, parts))
     if len(fixed) == len(parts):
@@ -151,6 +149,7 @@ def formats(type: Type) -> Iterator[tuple[str, str]]:
 
 
 def _alone(field: Field) -> str | None:
+    """Return the `struct` format of a field's number, or of each if it is repeated; None for other fields."""
     kind = number_of(field.one)
     if "contents" in field.raw or not isinstance(kind, (Integer, SimpleKind)) or not kind.size:
         return None
@@ -158,7 +157,7 @@ def _alone(field: Field) -> str | None:
 
 
 def _cases(field: Field) -> str | None:
-    """The numbers that a field is switched by, as Python."""
+    """Return the numbers that a field is switched by, as code for a tuple; None if it has no such numbers."""
     if not isinstance(field.one, Switch):
         return None
     numbers = [_number(case, field.owner) for case, _ in field.one.cases]
@@ -166,19 +165,20 @@ def _cases(field: Field) -> str | None:
 
 
 def _number(expr: ex.Expr, here: Type) -> int | None:
+    """Return the integer that an expression is: a literal, or a value of an enum; None for any other."""
     if isinstance(expr, ex.EnumValue):
         return here.enum("::".join(expr.path)).number(expr.value)
     return expr.value if isinstance(expr, ex.Literal) and type(expr.value) is int else None
 
 
 def _max_size(type: Type) -> int | None:
-    """Bytes of a type with all its fields; None when they do not only depend on which of them are there."""
+    """Return the bytes of a type with all its fields; None if the data also decides their sizes."""
     sizes = [fixed_size(dataclasses.replace(one, raw={**one.raw, "if": None})) for one in type.seq]
     return sum(size for size in sizes if size is not None) if sizes and None not in sizes else None
 
 
 def _from_end(type: Type) -> Iterator[tuple[Field, tuple[int, int]]]:
-    """The instances at a fixed distance from the end of their stream."""
+    """Yield the instances at a fixed distance from the end of their stream, with the distances of start and end."""
     for one in type.instances.values():
         match one.expr("pos"):
             case ex.Binary("-", left, ex.Literal(int(distance))) if left == STREAM_SIZE and one.expr("io") is None:
@@ -188,14 +188,14 @@ def _from_end(type: Type) -> Iterator[tuple[Field, tuple[int, int]]]:
 
 
 def _forms(type: Type) -> Iterator[tuple[Field, str]]:
-    """The instances that are numbers as they are stored."""
+    """Yield the instances that are stored numbers, with their `struct` format as code."""
     for one in type.instances.values():
         if one.value is None and isinstance(one.one, (Integer, SimpleKind)) and one.one.size and one.size is None:
             yield one, literal(struct_format([one.one]))
 
 
 def _meanings(type: Type) -> Iterator[tuple[Field, str]]:
-    """The instances that only ask whether a field is certain bytes."""
+    """Yield the instances that only test whether a field is certain bytes, with these as code."""
     for one in type.instances.values():
         match one.value:
             case ex.Binary("==", ex.Name(_), ex.Literal(bytes(wanted))):
@@ -203,20 +203,20 @@ def _meanings(type: Type) -> Iterator[tuple[Field, str]]:
 
 
 def enum_name(enum: Enum) -> str:
-    """The name of the class of an enum."""
+    """Return the name of the class of an enum, which starts with that of the type around it."""
     above = "" if enum.type.parent is None else enum.type.class_name
     return above + "".join(part[:1].upper() + part[1:] for part in enum.id.split("_"))
 
 
 def _enum(enum: Enum) -> str:
-    """The class of an enum, for type checkers and readers."""
+    """Return the class of an enum, for type checkers and readers."""
     lines = [f"class {enum_name(enum)}(IntEnum):", *written_doc(f"`{enum.type.where}::{enum.id}`")]
     lines += [f"    {name.upper()} = {number}" for number, name in sorted(enum.values.items())]
     return "\n".join(lines)
 
 
 def _members(enum: Enum) -> str:
-    """The members of an enum, which becomes a class when it is first imported."""
+    """Return the members of an enum as an entry of the table from which its class is made when it is first imported."""
     members = ", ".join(f'("{name.upper()}", {number})' for number, name in sorted(enum.values.items()))
     return f'        "{enum_name(enum)}": ({members},),'
 
@@ -272,7 +272,7 @@ def _type(type: Type) -> str:
 
 
 def facts_text(schema: Type) -> str:
-    """The module of one specification."""
+    """Return the module of facts of one specification."""
     enums = [enum for type in schema.all() for enum in type.enums.values()]
     lines = [f'"""What ksy/{schema.id}.ksy fixes.  Written by `make generated`; never edited by hand."""']
     lines += ["# ruff: noqa", "", "from __future__ import annotations", ""]
@@ -329,12 +329,12 @@ def enums(
 
 
 def facts_texts(model: Model) -> dict[str, str]:
-    """Every module by the id of its specification."""
+    """Return every module of facts by the id of its specification."""
     return {id: facts_text(schema) for id, schema in model.schemas.items()}
 
 
 def constants_text(model: Model) -> str:
-    """The integers of all specifications as constants of C, for Cython to include."""
+    """Return the integers of all specifications as constants of C, for Cython to include."""
     lines = ["# What the specifications fix; written by `make generated`, never edited by hand.", "", "cdef enum:"]
     for type in model.types():
         above = type.where.replace("::", "_").upper()
@@ -353,11 +353,12 @@ DOC = '"""Structures that claim every byte they are read from (see `make generat
 
 
 def tiling_text(model: Model) -> str:
-    """The tables of all types that claim every byte, by name."""
+    """Return the module that lists the types that claim every byte; see the module docstring."""
     read, sizes, rows = ["TILING = {"], ["SIZES = {"], ["ROWS = {"]
     for type in model.types():
         if type.scalar is not None or type.params or not _tiles(type, frozenset()):
             continue
+        # A type without `seq` is only a list, its single stored instance.
         listed = "" if type.seq else next(iter(type.instances))
         read.append(f'    "{type.where}": ("{type.root.id}", "{type.reader_name}", "{listed}"),')
         for found, size in (sizes, _size(type)), (rows, _row(type)):
@@ -369,13 +370,13 @@ def tiling_text(model: Model) -> str:
 
 
 def _size(type: Type) -> int | None:
-    """Bytes of a structure of numbers to which no rule applies."""
+    """Return the bytes of a structure of numbers to which no rule applies; None for any other."""
     ruled = any("valid" in field.raw or "contents" in field.raw or not _is_number(field.one) for field in type.seq)
     return None if ruled else type_size(type)
 
 
 def _row(type: Type) -> int | None:
-    """Return the NumPy data type of the elements, if the type is nothing but a list of them up to the end."""
+    """Return the bytes of an element, if the type is nothing but a list up to the end of elements without rules."""
     field = type.seq[0] if len(type.seq) == 1 else None
     if field is None or field.repeat != "eos" or field.condition is not None or not isinstance(field.one, Structure):
         return None
@@ -383,12 +384,13 @@ def _row(type: Type) -> int | None:
 
 
 def _is_number(kind: Kind) -> bool:
+    """Return whether a kind is a number of bytes or bits."""
     return bool(getattr(kind, "size", 0)) or isinstance(kind, Bits)
 
 
 def _tiles(type: Type, inside: frozenset[Type]) -> bool:
     """Return whether a structure, once read, claims every byte between its start and its end."""
-    if type in inside:  # its content decides
+    if type in inside:  # being examined already: its other fields decide
         return True
     inside |= {type}
     if type.seq:
@@ -400,6 +402,7 @@ def _tiles(type: Type, inside: frozenset[Type]) -> bool:
 
 
 def _claims(field: Field, inside: frozenset[Type]) -> bool:
+    """Return whether all bytes of a field belong to its parts; decoded bytes (`process`) are not those of the file."""
     if "process" in field.raw:
         return False
     sized = field.size is not None or field.to_end or "terminator" in field.raw
@@ -407,7 +410,7 @@ def _claims(field: Field, inside: frozenset[Type]) -> bool:
 
 
 def _all(kind: Kind, sized: bool, inside: frozenset[Type]) -> bool:
-    """Whether what a field holds claims all of its bytes, which are `sized` or as many as it takes."""
+    """Return whether a value claims all of its bytes; if `sized`, their number is given, and some may be left over."""
     if isinstance(kind, Switch):
         return all(one is None or _all(one, sized, inside) for one in (*(one for _, one in kind.cases), kind.default))
     if not isinstance(kind, Structure):

@@ -1,25 +1,25 @@
-"""One Python module per specification: for each type a slotted class and a function that reads it.
+"""One Python module per specification: for each type a slotted class and a function that reads it, its reader.
 
     read_entry(view, at, end) -> (Entry, at)
 
-`view` holds the bytes, `at` is where the structure begins and `end` where its stream ends, both positions in `view`;
-what is returned with the value is where it ends.  Instances are properties, read on request and kept.  A
-type with `-scalar: value` is read as that value.  What does not fit raises `LayoutError` with the path of the field and
+`view` has the bytes, `at` is where the structure begins and `end` where its stream ends, both positions in `view`;
+the second result is where the structure ends.  Instances are properties, read on request and kept.  A type with
+`-scalar: value` is read as that value.  Data that does not fit raises `LayoutError` with the path of the field and
 its position.
 
-Paused readers stop where a list begins, so that its elements can be read in batches: the reader of one type raises
-`Paused` at one field.  That has functions that read one element, or many as columns, and
-what is around the list is in it as far as it was read before.
+Paused readers are for lists that are too long for memory.  The reader of the type that has the list stops at the
+list, and raises `Paused`.  This exception has the functions that read one element, or many as columns, and the
+position of the list; the fields before the list were read.
 
-Traced readers, for `explain`, record the position of each field and keep the fields read before a failure.  They have
-the statements of the fast readers, field by field, and statements that take notes in between. A value has
+Traced readers, for `explain`, record the position of each field and keep the fields read before a failure.  They
+have the statements of the fast readers, field by field, and statements that take notes in between.  A value has
 
-- `PLACES`: by field the view, where it starts and ends there (None: it did not end), the same for each element, and,
-  of one that does not fit, why;
-- `PARTIALS`: by field, the part of a value that was read before an error.
+- `PLACES`: by field `[view, start, end, elements]`: its bytes, its start and end in them (None: reading it failed),
+and `[start, end]` of each element of a list; - `PARTIALS`: by field, the part of a value that was read before an
+error.
 
-Lists of structures are read by the fast readers, and an element is read again, with notes, where it is
-shown: what a list costs is where each element begins.
+Lists of structures are read by the fast readers, and an element is read again, with notes, when it is shown: the
+list itself costs the start of each element only.
 
 The generated code's run-time support is in `exhume.layout.tracing`.
 """
@@ -46,7 +46,7 @@ from exhume.compiler.ir.needs import ReaderNeeds, expressions, find_needs, words
 from exhume.compiler.refusal import UnsupportedError
 
 ROWS_AT_ONCE = 1 << 12
-"""Rows that are read as columns to find where they begin, and not kept."""
+"""Rows that are read as columns at once, to find where they begin; the columns are not kept."""
 
 
 class TracedStatements(Statements):
@@ -55,9 +55,10 @@ class TracedStatements(Statements):
     item: tuple[str, Kind] | None
     index: str
     traces = True
-    holder = "value"
+    holder = "value"  # the variable of the object that gets the notes
 
     def read_field(self, field: Field, into: str) -> None:
+        """Emit statements that read a field, and note where it starts and, if it could be read, ends."""
         self.lines.add(f'{self.holder}.PLACES["{field.id}"] = [view, {self._here()}, None, []]')
         super().read_field(field, into)
         self.lines.add(f'{self.holder}.PLACES["{field.id}"][2] = at')
@@ -72,6 +73,7 @@ class TracedStatements(Statements):
         self.lines.add(f'del {self.holder}.PARTIALS["{field.id}"]')
 
     def _read_many(self, field: Field, into: str) -> None:
+        """Emit statements that read a list; those of structures are read again when they are shown, if possible."""
         if self._is_lazy(field):
             self._read_lazily(field, into)
         else:
@@ -85,6 +87,7 @@ class TracedStatements(Statements):
             return False
         if model.moving is not None or model.shares or (isinstance(kind, Switch) and kind.default is None):
             return False
+        # `own`: names in the expressions that reading an element evaluates.
         around = [expr for expr in expressions(field) if expr != field.expr("repeat-until")]
         own = frozenset().union(*(untraced.mentioned.get(one, frozenset()) for one in below), *map(words, around))
         return field.id not in own and not (untraced.passes_on and field.id in untraced.names)
@@ -93,6 +96,7 @@ class TracedStatements(Statements):
         """Emit statements that find where each structure of a list begins; it is read again when it is shown."""
         lines, outer = self.lines, self.index
         assert self.module.untraced is not None
+        # `holds`: an expression uses the elements, so they are kept.
         holds = field.id in self.module.untraced.names
         # The function that reads one element, also later, when it is shown.
         with lines.block("def element(at: int, index: int, run: Run) -> tuple[object, int]:"):
@@ -171,15 +175,19 @@ class TracedStatements(Statements):
             weigh()
 
     def begin_one(self, field: Field) -> None:
+        """Note in the generated code that an element begins."""
         self.lines.add(f'{self.holder}.PLACES["{field.id}"][3].append([{self._here()}, None])')
 
     def end_one(self, field: Field) -> None:
+        """Note in the generated code where an element ends."""
         self.lines.add(f'{self.holder}.PLACES["{field.id}"][3][-1][1] = at')
 
     def drop_one(self, field: Field) -> None:
+        """Remove the note on an element that is not in the list."""
         self.lines.add(f'del {self.holder}.PLACES["{field.id}"][3][-1]')
 
     def _here(self) -> str:
+        """Return the position as code, in bytes."""
         return "bit // 8" if self.loose else "at"
 
 
@@ -197,6 +205,7 @@ class TracedReader(TracedStatements, Reader):
         return True
 
     def fixed(self, field: Field) -> bool:
+        """Return whether a field is read in a run: only bits, as all others are noted one by one."""
         return isinstance(field.one, Bits) and super().fixed(field)
 
     def run(self, fields: list[Field]) -> None:
@@ -220,6 +229,7 @@ class TracedClass(TracedStatements, ClassEmitter):
     more_slots: tuple[str, ...] = ("PLACES", "PARTIALS")
 
     def read_elsewhere(self, field: Field) -> None:
+        """Emit statements that read an instance, and keep the part that was read before an error."""
         with self.lines.block("try:"):
             super().read_elsewhere(field)
         with self.lines.block("except FAILURES as error:"):
@@ -271,6 +281,7 @@ class PausedReader(Reader):
     def _rows(self, field: Field) -> bool:
         """Emit a function `rows` that reads many elements as columns; return whether the elements have columns."""
         type, lines = tabled(field), self.lines
+        # Columns exist for elements with a size (`-sized`) or for those without one, as the specification has them.
         own = {"size-eos", "terminator", "pad-right", "process"}.isdisjoint(field.raw)
         if type is None or not own or (field.size is None) == bool(type.raw.get("-sized")):
             return False
@@ -304,10 +315,10 @@ class PausedReader(Reader):
 
 
 def pausing(model: Model, steps: list[str], root: Type) -> tuple[Type, Field] | None:
-    """Return the type and the list that a path of fields leads to, if it can be read in batches; else None.
+    """Return the type and the list that a path of fields (`steps`) leads to, if it can be read in batches; else None.
 
-    It can if the path leads through fields of `seq` that occur in one place only, nothing depends on how far the stream
-    was read, and no expression uses the list.
+    It can if the path leads through fields of `seq` that occur in one place only, nothing depends on how far the
+    stream was read, and no expression uses the list.
     """
     find_needs(model)
     type, field = root, None
@@ -340,7 +351,7 @@ def module_text(
     untraced: UntracedReaders | None = None,
     paused: Field | None = None,
 ) -> str:
-    """The module of one specification; the reader of the type that has the list `paused` stops there."""
+    """Return the module of one specification; the reader of the type that has the list `paused` stops there."""
     module = Module(schema, needs, traced=traced, untraced=untraced, paused=paused)
     parts = [part for type in schema.all() for part in _parts(module, type)]
     if module.foreign:
@@ -404,14 +415,14 @@ ACCEPTED: dict[str, tuple[str, ...]] = {
     "bytes": ("bytes", "memoryview"),
     "sequence": ("list", "tuple", "bytes", "memoryview"),
 }
-"""The classes of what callers give as a parameter, by family; of others nothing is required."""
+"""Classes of the values that callers may give as a parameter, by family of its kind; other families accept any."""
 
 
 def module_texts(model: Model, *, traced: bool = False, plain: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Every module by the id of its specification; `traced` readers record the position of each field.
+    """Return every module by the id of its specification; `traced` readers record the position of each field.
 
-    With `plain`, the source of the readers that do not, they read lists by those, and elements only where they are
-    shown.
+    `plain`: by path, the source of the fast readers; traced ones then use these for lists, and read an element again
+    with notes when it is shown.
     """
     needs = find_needs(model)
     untraced = None if plain is None else untraced_readers(model, plain)

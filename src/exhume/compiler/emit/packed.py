@@ -1,4 +1,7 @@
-"""The function that makes all structures of a list of packed rows, which one loop unpacks."""
+"""The function that makes all structures of a list of packed rows, which one loop unpacks.
+
+A packed row is an element of a list that consists of numbers, bytes and strings of fixed sizes (see `ir.packed`).
+"""
 
 from __future__ import annotations
 
@@ -15,9 +18,10 @@ from exhume.compiler.ir.packed import Packed, PackedRows
 
 
 class PackedReader:
-    """Emits `fill_<type>`, which adds rows to a list; all of their bytes are there, and they are paid for.
+    """Emits `fill_<type>`, which adds rows to a list; the caller checked that all bytes are there, and paid the budget.
 
-    It ends early where a string is not valid in its encoding: the reader of one row then says which.
+    It ends early where a string is not valid in its encoding: the caller then reads this row alone, which reports
+    it.
     """
 
     def __init__(self, module: Module, rows: PackedRows) -> None:
@@ -26,17 +30,18 @@ class PackedReader:
         self.rows = rows
         self.reader = Reader(module, rows.row.type)
         self.lines: Lines = Lines()
-        self.locals: set[str] = {"value"}
+        self.locals: set[str] = {"value"}  # variables in use
         self.values: list[str] = []
         """The variables that a row is unpacked into, in sequence."""
 
     def text(self) -> str:
-        """The whole function."""
+        """Return the source of the function."""
         rows, type = self.rows, self.rows.row.type
         self._structure(rows.row, "value", "parent", "")
         made, self.lines = self.lines.lines, Lines()  # `made`: the statements of one row; then the function is written
         fields = rows.row.fields()
         kinds = [one.one for one in fields]
+        # Bytes of a row that no field takes.
         padding = f"{rows.size - rows.used}x" if rows.size > rows.used else ""
         each = self.reader.unpacker(struct_format(kinds, fields) + padding, kinds, rows=True)
         into = ", ".join(self.values) if len(self.values) > 1 else f"({self.values[0]},)"
@@ -65,7 +70,11 @@ class PackedReader:
         return "\n".join([f"def {fill_name(rows)}({given}, run: Run) -> None:", *written_doc(about), *self.lines.lines])
 
     def _structure(self, packed: Packed, value: str, parent: str, prefix: str) -> None:
-        """Emit statements that make a structure in the variable `value`."""
+        """Emit statements that make a structure in the variable `value`.
+
+        `parent` is the variable of the structure around it; `prefix` begins the names of the variables of its
+        fields.
+        """
         reader = Reader(self.module, packed.type)
         reader.value = value
         self.lines.add(f"{value} = {reader.maker()}()", *reader.unasked(), *reader.enclosing(parent))
@@ -95,7 +104,7 @@ class PackedReader:
             yield local
 
     def _local(self, name: str) -> str:
-        """A variable that nothing else is in."""
+        """Return an unused variable for `name`, and note it as used."""
         local = local_name(name, foreign=True)
         while local in self.locals:
             local += "_"

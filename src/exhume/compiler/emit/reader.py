@@ -1,4 +1,10 @@
-"""The function that reads one type."""
+"""The function that reads one type, the type's reader: `read_entry(view, at, end, ...) -> (Entry, at)`.
+
+Variables in the emitted code: `view` (bytes), `at` (current offset in them), `end` (end of the stream), `base` or
+`io` (its start, or an object for it), `bit` (offset in bits), `value` (the object that is filled), `parent`, `root`,
+`run` (budget of steps and memory of readers of third-party specifications, which `foreign` stands for), `big` (byte
+order). Consecutive fields of fixed sizes are a run: one call of `struct` reads them.
+"""
 
 from __future__ import annotations
 
@@ -25,16 +31,16 @@ from exhume.compiler.ir.packed import LONG
 from exhume.compiler.refusal import UnsupportedError
 
 MOST_AT_ONCE = 100
-"""Fields of fixed sizes that are read at once."""
+"""Most fields of fixed sizes that are read by one call."""
 
 
 def _looks(field: Field) -> bool:
-    """Whether an expression that belongs to a field uses the stream."""
+    """Return whether an expression that belongs to a field uses the stream."""
     return any("_io" in words(one) for one in expressions(field))
 
 
 class Reader(Statements):
-    """Emits the function that reads one type; in it, `at` is the current offset and `end` that of the stream."""
+    """Emits the function that reads one type."""
 
     joins_optional = True
     """Whether fields that follow each other and are there on the same condition are read together."""
@@ -46,9 +52,9 @@ class Reader(Statements):
         """The variable that the structure is in."""
         self.met: ex.Expr | None = None
         """The condition (`if`) that the code before has tested, and that is met here."""
-        self.read: set[str] = set()
-        self.frozen: set[str] = set()
-        self.running: list[str] = []
+        self.read: set[str] = set()  # fields that were read before
+        self.frozen: set[str] = set()  # instances with the current position whose value was kept
+        self.running: list[str] = []  # instances whose expressions are being written, from the outermost
 
     def text(self) -> str:  # noqa: C901 - the parts of a reader in the order in which they are written
         """Return the source of the reader.
@@ -108,6 +114,7 @@ class Reader(Statements):
             self.sync()
         elif self.counts and type.root.model.shares:
             lines.add("io.left = -bit % 8")
+        # A type with `-scalar` is read as the value of that one field or instance.
         if scalar:
             lines.add(f"return {self.code(ex.Name(str(type.scalar)))}, at")
         else:
@@ -151,6 +158,7 @@ class Reader(Statements):
     def _decide_order(self) -> None:
         """Emit statements that determine the byte order from the data, and put it into `big`."""
         decides, lines = self.type.decides, self.lines
+        # `decides`: the switch of `meta: endian`, an expression and its cases.
         if decides is not None:
             try:
                 lines.add(f"on = {self.code(ex.parse(decides['switch-on']))}")
@@ -169,6 +177,7 @@ class Reader(Statements):
                     lines.add('raise LayoutError("", at, at, "a byte order", on)')
 
     def _about(self) -> str:
+        """Return the doc string of the reader."""
         what = f": its {self.type.scalar}" if self.type.scalar else ""
         return f"`{self.type.where}` at `at`{what}, and where it ends.  Raises `LayoutError`."
 
@@ -202,7 +211,7 @@ class Reader(Statements):
         return code, strength(value)
 
     def _groups(self) -> None:
-        """Read a variable-length integer byte by byte, and return as soon as no more follow."""
+        """Emit statements that read a variable-length integer byte by byte, and return after its last byte."""
         lines = self.lines
         for number, step in enumerate(varint(self.type)):
             place = f"at + {number}" if number else "at"
@@ -220,7 +229,7 @@ class Reader(Statements):
                     lines.add(f"return {self.code(step.value)}, at + {number + 1}")
 
     def sequence(self) -> bool:
-        """Read the fields in sequence, fixed runs at once.
+        """Emit statements that read all fields in sequence, runs of fixed sizes at once.
 
         Raises `UnsupportedError` with the field that is not supported.
         """
@@ -258,7 +267,7 @@ class Reader(Statements):
         return True
 
     def _after(self, waiting: list[Field], field: Field) -> list[Field]:
-        """Add a field to those that `waiting` has to read at once, or emit statements that read them first.
+        """Emit statements that read a field, or add it to the run of those that are `waiting` to be read at once.
 
         Returns the fields that wait then.
         """
@@ -320,7 +329,7 @@ class Reader(Statements):
         )
 
     def _bits_continue(self) -> bool:
-        """Whether bits may continue where others ended, because the fields between them may be empty."""
+        """Return whether bits may continue where others ended, because the fields between them may be empty."""
         bits = [bit_order(one.one) is not None for one in self.type.seq]
         return any(
             here and not last and leaves_bits(self.type.seq[:number])
@@ -350,7 +359,7 @@ class Reader(Statements):
         return False
 
     def fixed(self, field: Field) -> bool:
-        """Whether a field has one size and no condition."""
+        """Return whether a field has one size, and no condition that was not tested before."""
         if field.repeat or field.condition != self.met or "terminator" in field.raw or "contents" in field.raw:
             return False
         kind = field.one
@@ -359,7 +368,7 @@ class Reader(Statements):
         return isinstance(kind, Bits) or fixed_bytes(field)
 
     def _joins(self, waiting: list[Field], field: Field) -> bool:
-        """Whether a field can be read together with those before it: numbers, or bits, of the same order."""
+        """Return whether a field can be read together with those before it: numbers, or bits, of the same order."""
         if not waiting or len(waiting) >= MOST_AT_ONCE or not self.fixed(field):
             return False
         last, kind = waiting[-1].one, field.one
@@ -399,7 +408,7 @@ class Reader(Statements):
         lines.add(f"at += {total}")
         self.align()
         self.bounded = ""
-        # Only the last field of a run can have a rule.
+        # Only the last field of a run can have a rule (`valid`): `_after` ends the run there.
         last = fields[-1]
         self.read |= {one.id for one in fields}
         self.keep(fields)
@@ -407,10 +416,12 @@ class Reader(Statements):
             self.check(last, into[-1], self.path(last), f"at - {sizes[-1]}")
 
     def check(self, field: Field, into: str, path: str, start: str, stop: str = "") -> None:
+        """Emit the check of a value, whose rule may name the field itself."""
         self.read.add(field.id)
         super().check(field, into, path, start, stop)
 
     def keep(self, fields: list[Field]) -> None:
+        """Emit statements that store variables in the structure; a scalar has none."""
         if self.type.scalar is None:
             self.lines.add(*(f"value.{safe(one.id)} = {self.named_value(one, self.local(one))}" for one in fields))
 

@@ -1,17 +1,16 @@
 """The reading of one element without objects, with what is within it in place: into columns, or as a plain tuple.
 
+A `Scan` writes the statements that read an element of a list into variables, and notes the columns that these become
+(see `columns`).  `foreign` specifications are those of users.  Elements that have no columns raise
+`UnsupportedError` here, and are then read as objects.
+
 For a type with `-element: true`, `flat_text` writes a function that returns its fields:
 
     flat_block(view, at, end) -> (after, ...)
 
 The first value is where the structure ends; then follow the values of its columns (see `columns`), in their order:
-integers, the start and end of bytes, 0 for absent fields. It costs a fraction of an object with the same fields. Data
-that does not fit raises what the reader raises.
-
-`OutwardScan` adds what rows use of the structures around their list: it is the same for all rows, so it is read once
-before them.
-
-Within a row, `_parent` and `_root` lead to fields of it that have no object.
+integers, the start and end of bytes, 0 for absent fields. It costs a fraction of an object with the same fields.
+Data that does not fit raises the same error as the reader.
 """
 
 from __future__ import annotations
@@ -19,22 +18,22 @@ from __future__ import annotations
 from exhume.compiler.emit.c_numbers import unique_name
 from exhume.compiler.emit.reader import Reader
 from exhume.compiler.emit.shared import Module
-from exhume.compiler.emit.text import ATOM, Lines, bound, safe, written_doc
+from exhume.compiler.emit.text import ATOM, Lines, written_doc
 from exhume.compiler.front import expressions as ex
-from exhume.compiler.front.kinds import BYTES, TEXT, Bits, Integer, Kind, Structure, combined, family, structures
+from exhume.compiler.front.kinds import BYTES, TEXT, Kind, Structure
 from exhume.compiler.front.model import Field, Type
 from exhume.compiler.ir import rows
 from exhume.compiler.ir.fixed import Numbers, fixed_bytes, numbers_of, scalar_of
-from exhume.compiler.ir.needs import inherits_order, is_position
+from exhume.compiler.ir.needs import is_position
 from exhume.compiler.ir.rows import ReadMethod
 from exhume.compiler.refusal import UnsupportedError
 
 Column = tuple[str, str, str]
-"""Name, array code, and the expression that is appended."""
+"""Name of a column, code of its array, and the expression whose value is appended for each row."""
 
 
 MOST_LINES = 2_000
-"""Lines that read one row of an external specification, structures within it included."""
+"""Most lines that read one row of a foreign specification, structures within it included."""
 
 
 class Scan(Reader):
@@ -51,21 +50,26 @@ class Scan(Reader):
         self.prefix = prefix
         self.columns: list[Column] = []
         self.inner: dict[str, Scan] = {}
+        """Scans of the structures that were read in place, by field."""
         self.byte_fields: list[str] = []
+        """Names of the fields that have columns for start and end."""
         self.number_fields: dict[str, tuple[str, str]] = {}
-        """The expression of the numbers of one element, and their type, by the name of the column."""
+        """Code that returns the numbers of a list in row `index`, and their Python type, by the name of the column."""
         self.base = ""
         """Variable with the start of its stream; empty if that is not known."""
         if of is not None:
             self.lines: Lines = of.lines
 
     def local(self, field: Field) -> str:
+        """Return the variable of a field, with the prefix of the structure that it is in."""
         return f"{self.prefix}{super().local(field)}"
 
     def fixed(self, field: Field) -> bool:
+        """Return whether a field can be read together with others; bytes cannot, as only their position is kept."""
         return super().fixed(field) and not fixed_bytes(field)
 
     def keep(self, fields: list[Field]) -> None:
+        """Add the columns of fields whose variables are set."""
         for field in fields:
             self._column(field)
 
@@ -92,7 +96,10 @@ class Scan(Reader):
         self.columns += [(name, code, f"{side}_{into}") for side, (name, code) in zip(("at", "end"), made, strict=True)]
 
     def read_bytes(self, field: Field, into: str, path: str) -> None:
-        """Positions of bytes, without copying them. Raises `UnsupportedError` for most that end with a terminator."""
+        """Emit statements that note the start and end of bytes, without copying them.
+
+        Raises `UnsupportedError` for most bytes that end with a terminator.
+        """
         lines = self.lines
         if rows.read_method_of_one(field) is ReadMethod.MARKED and not self.module.foreign:
             stop, after = self.find_mark(field, path, bytes([field.raw["terminator"]]))
@@ -165,6 +172,7 @@ class Scan(Reader):
             lines.add(f"{inner.base} = at", f"{rest} = end", f"end = {stop}")
         inner.sequence()
         if sized:
+            # The variable of the start is needed only if expressions use it.
             if not any(inner.base in line for line in lines.lines[before + 1 :]):
                 del lines.lines[before]
             lines.add("at = end", f"end = {rest}")
@@ -212,7 +220,7 @@ class Scan(Reader):
         self.read.add(field.id)
 
     def _many(self, field: Field) -> Numbers | None:
-        """The numbers of a repeated field whose position alone is kept; None for all other fields."""
+        """Return the numbers of a repeated field whose position alone is kept; None for all other fields."""
         own = not self.module.foreign and field.repeat == "expr" and field.condition is None
         return numbers_of(field) if own else None
 
@@ -221,7 +229,7 @@ class Scan(Reader):
         raise UnsupportedError("a structure that refers to its surroundings has no columns")
 
     def named(self, field: Field) -> tuple[str, int]:
-        """A field as Python. Raises `UnsupportedError` for what only an object knows."""
+        """Return code and precedence of a field.  Raises `UnsupportedError` for values that only objects have."""
         moving = field.id in (self.type.root.model.moving or ())
         if field.parameter or moving or (field.instance and (field.value is None or is_position(field.value))):
             raise UnsupportedError("this is known to objects only")
@@ -236,18 +244,19 @@ class Scan(Reader):
         return False
 
     def begin(self) -> str:
-        """Return the start of its stream, as code. Raises `UnsupportedError` for the element itself."""
+        """Return the start of the stream of the structure, as code; raises `UnsupportedError` if it is not known."""
         if not self.base:
             raise UnsupportedError("a structure that refers to its surroundings has no columns")
         return self.base
 
     def in_place(self, id: str, name: str) -> tuple[str, int] | None:
+        """Return code and precedence of the member `name` of the field `id` if that was read in place; else None."""
         inner = self.inner.get(id)
         return inner.named(inner.type.field(name)) if inner is not None else None
 
 
 def flat_text(module: Module, type: Type) -> str:
-    """The function of one type.  Raises `UnsupportedError`."""
+    """Return the function that reads one type as a tuple.  Raises `UnsupportedError` if a field has no column."""
     scan = Scan(None, module, type)
     if type.parent is None:
         scan.base = "base"
@@ -267,182 +276,3 @@ def flat_text(module: Module, type: Type) -> str:
     about = f"Where the `{type.where}` at `at` ends, and its fields: {names}. Raises `LayoutError`."
     out = [f"def {name}(view: View, at: int, end: int) -> {whole}:", *written_doc(about)]
     return "\n".join([*out, *head.lines, *scan.lines.lines, f"    return at{values}"])
-
-
-class OutwardScan(Scan):
-    """Emits code that reads a row, or a structure in it, whose expressions may use outer fields."""
-
-    lines: Lines
-
-    def __init__(self, of: Scan | None, module: Module, type: Type, prefix: str = "") -> None:
-        """Scan rows as `Scan` does; `outer` is the structure around this one within the row, if any."""
-        super().__init__(of, module, type, prefix)
-        self.outer: OutwardScan | None = of if isinstance(of, OutwardScan) else None
-        self.within: Field | None = None
-        """The field of the outer structure that this one is."""
-        self.row: OutwardScan = self if self.outer is None else self.outer.row
-        self.constants: dict[ex.Expr, str] = {}
-        """Fields of what is around the rows, by the expressions that lead to them, and their variables."""
-        self.failures = 0
-        """Cases of a choice that turned out to have no columns."""
-        self.lasts: dict[str, str] = {}
-        """Whether the row that was just read is the last of a list, as Python, by the list."""
-
-    def begin_nested(self, inner: Scan, field: Field) -> None:
-        assert isinstance(inner, OutwardScan)
-        inner.within = field
-
-    def arguments_around(self) -> list[tuple[str, str]]:
-        """Return names and annotations of the arguments with which the reader of rows gets what is around them."""
-        bases = {steps[0] for one in self.constants if (steps := _steps(one)) is not None}
-        found = [("above", "object | None = None")] if "_parent" in bases else []
-        found += [("root", f"{self.type.root.class_name} | None = None")] if "_root" in bases else []
-        found += [("big", "bool = False")] if inherits_order(self.type) else []
-        return found + ([("until", "int = 0")] if self.lasts else [])
-
-    def find_lasts(self) -> None:
-        """Find the lists that end with a row for which an expression is true (`repeat-until`), if columns can compute
-        it after each row.
-        """
-        for field in (one for parent in self.type.parents for one in parent.fields() if one.repeat == "until"):
-            until = field.expr("repeat-until")
-            if until is None or not any(one.type is self.type for one in structures(field.one)):
-                continue
-            within = ex.replaced(until, lambda one, field=field: _in_row(one, field))  # type: ignore[misc]
-            named = [one for one in ex.nodes(within) if isinstance(one, ex.Member) and one.of == _STREAM]
-            alone = ex.names(until) <= {"_", "_io"} and "_" not in ex.names(within)
-            if alone and all(one.name == "eof" for one in named):
-                try:
-                    self.lasts[field.where] = self.code(within)
-                except UnsupportedError:
-                    continue
-
-    def row_ends(self) -> list[str]:
-        """Return the statements after each row that end a list with the last of its rows."""
-        out = Lines()
-        for number, code in enumerate(self.lasts.values(), 1):
-            with out.block(f"if until == {number} and ({code}):"):
-                out.add("break")
-        return out.lines
-
-    def outward(self) -> list[str]:
-        """Return statements before the loop over the rows: they read the values that all rows share, and find the byte
-        order.
-        """
-        lines, self.lines = self.lines, Lines()
-        self._decide_order()
-        decided, self.lines = self.lines.lines, lines
-        out = Lines()
-        if not self.constants and not decided:
-            return []
-        with out.block(f"if {self.more_to_come()} if count is None else count > 0:"):
-            with out.block("try:"):
-                for expr, name in self.constants.items():
-                    out.add(f"{name} = {self._constant(expr)}")
-                out.lines += ["        " + line for line in decided]
-            with out.block(f"except {self.module.helper('FAILURES')}:"):
-                out.add(f"raise {self.module.helper('NoColumnsError')}")
-        return out.lines
-
-    def more_to_come(self) -> str:
-        """Return the condition that another row follows, if no count is given, as Python."""
-        return "(until or at < end)" if self.lasts else "at < end"
-
-    def _constant(self, expr: ex.Expr) -> str:
-        """Return a field outside of the rows as Python; an integer is checked to fit the width of its field."""
-        kind, steps = combined(self.type.kind_of(expr)), _steps(expr)
-        assert steps is not None
-        code = ".".join(["root" if steps[0] == "_root" else "above", *map(safe, steps[1:])])
-        bits = 8 * kind.size if isinstance(kind, Integer) else kind.width if isinstance(kind, Bits) else 0
-        if not 1 < bits < 63:
-            return code
-        signed = isinstance(kind, Integer) and kind.signed
-        least, most = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
-        return f"{self.module.helper('word')}({code}, {least}, {most})"
-
-    def _member(self, of: ex.Expr, name: str, level: int) -> str:
-        found = self._outer_field(ex.Member(of, name))
-        return bound(*found, level) if found is not None else super()._member(of, name, level)
-
-    def _outer_field(self, expr: ex.Expr) -> tuple[str, int] | None:
-        """Return code for a field of an enclosing structure, and how tightly the code binds; None for any other
-        expression. Raises `UnsupportedError` for a value that may change from row to row.
-        """
-        steps = _steps(expr)
-        if steps is None or (steps[0] not in ("_parent", "_root")):
-            return None
-        here: OutwardScan = self
-        while steps and steps[0] in ("_parent", "_root"):
-            if steps[0] == "_parent" and here.outer is not None and here.within is not None:
-                if "parent" in here.within.raw or here.type.root is not here.outer.type.root:
-                    raise UnsupportedError("a structure with a parent of a different type has no columns")
-                here = here.outer
-            elif steps[0] == "_root" and (found := here.own_root()) is not None:
-                here = found
-            else:
-                return here.known_before(steps), ATOM
-            steps = steps[1:]
-        if not steps:
-            raise UnsupportedError("a structure is known to objects only")
-        return here._code(_path(steps), ATOM), ATOM  # noqa: SLF001 - its own kind
-
-    def own_root(self) -> OutwardScan | None:
-        """Return the root of the structure if that is the row or inside it; None if it is outside.
-
-        Raises `UnsupportedError` if it may be either.
-        """
-        here: OutwardScan | None = self
-        while here is not None:
-            if here.type.parent is None and here.type.inside:
-                raise UnsupportedError("a root type inside other types has no columns")
-            if here.type is self.type.root:
-                return here
-            here = here.outer
-        if self.row.type.root is not self.type.root:
-            raise UnsupportedError("a structure without a root has no columns")
-        return None
-
-    def known_before(self, steps: list[str]) -> str:
-        """Return the variable for a field outside of the rows, read once.
-
-        Raises `UnsupportedError` if rows may change it.
-        """
-        if self.outer is not None and steps[0] == "_parent":
-            raise UnsupportedError("a structure with a parent of a different type has no columns")
-        row = self.row
-        for number in range(1, len(steps)):
-            kind = row.type.kind_of(_path(steps[:number]))
-            if not isinstance(kind, Structure) or kind.type.opaque:
-                raise UnsupportedError("the structures around the rows are not known")
-        expr = _path(steps)
-        kind = combined(row.type.kind_of(expr))
-        if family(kind) not in ("integer", "enum", "bool", "float", "text", "bytes"):
-            raise UnsupportedError("a list or a structure around the rows is known to objects only")
-        return row.constants.setdefault(expr, f"asked{len(row.constants)}")
-
-
-_STREAM = ex.Name("_io")
-
-
-def _in_row(expr: ex.Expr, field: Field) -> ex.Expr:
-    """An expression about the element `_` of a list as one within that element."""
-    if isinstance(expr, ex.EnumValue):
-        return ex.Literal(field.owner.enum("::".join(expr.path)).number(expr.value))
-    return ex.Name(expr.name) if isinstance(expr, ex.Member) and expr.of == ex.Name("_") else expr
-
-
-def _steps(expr: ex.Expr) -> list[str] | None:
-    """The names of a path of members; None for any other expression."""
-    steps = []
-    while isinstance(expr, ex.Member):
-        steps.append(expr.name)
-        expr = expr.of
-    return [expr.id, *reversed(steps)] if isinstance(expr, ex.Name) else None
-
-
-def _path(steps: list[str]) -> ex.Expr:
-    """The expression for a path of members."""
-    expr: ex.Expr = ex.Name(steps[0])
-    for one in steps[1:]:
-        expr = ex.Member(expr, one)
-    return expr

@@ -1,4 +1,8 @@
-"""What the readers of one specification share: imports, constants, names, and what those with notes know of others."""
+"""State that the readers of one specification share while they are written: imports, constants, names.
+
+Also the facts about fast readers that traced readers need. Traced readers, for `explain`, record the position of
+each field; for long lists they call the fast, untraced ones.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +24,7 @@ from exhume.compiler.ir.needs import ReaderNeeds, deciding, expressions, words
 from exhume.compiler.ir.packed import PackedRows, packed_rows
 
 _SCANS = re.compile(r"^def (scan_\w+)\([^)]*run: Run \| None = None\)", re.MULTILINE)
-"""Readers of columns that are given nothing from outside of the rows."""
+"""Readers of columns whose only argument, beyond the bytes and the count, is the budget `run`."""
 
 
 @dataclass(frozen=True)
@@ -69,22 +73,24 @@ def _mentioned(model: Model) -> dict[Type, frozenset[str]]:
 
 
 def _passes_on(model: Model) -> bool:
-    """Whether any computed instance may give structures that something else has read."""
+    """Return whether any computed instance may return structures that something else has read."""
     computed = [one for type in model.types() for one in type.instances.values() if one.value is not None]
     return any(not _is_simple(combined(one.one)) for one in computed)
 
 
 def _is_simple(kind: Kind) -> bool:
+    """Return whether a kind contains no structures."""
     if isinstance(kind, Sequence):
         return _is_simple(combined(kind.of))
     return family(kind) in ("integer", "enum", "bool", "float", "text", "bytes")
 
 
 _APART = frozenset(("NoColumnsError", "Paused", "Rows", "Stream", "Structure", "Table"))
-"""Classes under other names than their own, which a type may have as well."""
+"""Classes of the runtime that are imported with an underscore, because a type may have the same name."""
 
 
 def _imported(name: str) -> str:
+    """Return the part of an import statement for a name of `_layout`."""
     return f"{name} as _{name}" if name in _APART else name
 
 
@@ -115,17 +121,18 @@ class Module:
         self.reads_plain: bool = False
         """Whether names of classes and readers are at present those `untraced`."""
         self.plains: set[str] = set()
+        """Specifications whose fast readers are imported."""
         self.written = 0
         """Characters of all expressions."""
         self.needs = needs
-        self.imports: dict[str, set[str]] = {}
-        self.formats: dict[str, str] = {}
-        self.row_formats: dict[str, str] = {}
+        self.imports: dict[str, set[str]] = {}  # names by module
+        self.formats: dict[str, str] = {}  # by format of `struct`, the constant that unpacks it
+        self.row_formats: dict[str, str] = {}  # the same for many rows of a format
         self.waiting: dict[str, set[str]] | None = None
         """Imports, by module, for the body of the property being written; None: imports go to the top of the module."""
-        self.arrays = False
-        self.enums = False
-        self.modules: set[str] = set()
+        self.arrays = False  # whether `array` is used
+        self.enums = False  # whether there are classes of enums
+        self.modules: set[str] = set()  # identifiers of the specifications whose modules are imported
         self.helpers = {"LayoutError", "View", "short"}
         """Names that the module imports from `_layout`."""
         if traced:
@@ -173,23 +180,23 @@ class Module:
 
     @contextlib.contextmanager
     def plain(self) -> Iterator[None]:
-        """Names are those of readers that take no notes, where such readers exist as well."""
+        """Within the `with` block, names are those of the untraced readers, if there are such."""
         before, self.reads_plain = self.reads_plain, self.untraced is not None
         yield
         self.reads_plain = before
 
     def helper(self, name: str) -> str:
-        """A function of `_layout` by its name, imported."""
+        """Return the local name of a function or class of `_layout`, and note that it is imported."""
         self.helpers.add(name)
         return f"_{name}" if name in _APART else name
 
     def outside(self, name: str) -> str:
-        """A table of objects that the caller provides, imported."""
+        """Return the name of a table of objects that the caller provides, and note that it is imported."""
         self.given.add(name)
         return name
 
     def struct(self, format: str, *, rows: bool = False) -> str:
-        """The name of the constant that unpacks a format, or many `rows` of it."""
+        """Return the name of the constant that unpacks a format of `struct`, or many `rows` of it."""
         if rows:
             return self.row_formats.setdefault(format, f"_each{len(self.row_formats)}")
         return self.formats.setdefault(format, f"_unpack{len(self.formats)}")
@@ -206,7 +213,7 @@ class Module:
         return found
 
     def name_of(self, type: Type, name: str) -> str:
-        """The local name of a class or reader, which is imported if it belongs to another specification."""
+        """Return the local name of a class or reader, which is imported if it belongs to another specification."""
         if self.reads_plain:
             self.plains.add(type.root.id)
             return f"{PLAIN}{type.root.id}.{name}"
@@ -215,6 +222,7 @@ class Module:
             return f"_{type.root.id}.{name}"
         if type.root is not self.schema:
             found = self.imports if self.waiting is None else self.waiting
+            # Another module may have a class of this name already.
             known = self.own_names.setdefault(name, type.root.id)
             local = name if known == type.root.id else f"_{type.root.id}_{name}"
             found.setdefault(type.root.id, set()).add(name if local == name else f"{name} as {local}")
@@ -222,7 +230,9 @@ class Module:
         return name
 
     def annotation(self, kind: Kind) -> str:
-        """A kind as an annotation; in external specifications, classes of others are named as they are imported."""
+        """Return a kind as an annotation; in third-party specifications, classes of others are named as they are
+        imported.
+        """
         return annotation(kind, lambda one: self.name_of(one, one.class_name)) if self.foreign else annotation(kind)
 
     @functools.cached_property
@@ -242,5 +252,5 @@ class Module:
 
 
 def import_lines(found: dict[str, set[str]]) -> list[str]:
-    """Imports from sibling modules."""
+    """Return the import statements for names by sibling module."""
     return [f"from .{id} import {', '.join(sorted(names))}" for id, names in sorted(found.items())]

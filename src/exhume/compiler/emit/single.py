@@ -1,4 +1,9 @@
-"""Statements that read one value: a number, a structure, or one of several kinds."""
+"""Statements that read one value: a number, a structure, or one of several kinds.
+
+Variables in the emitted code: `view` (bytes), `at` (position), `end` (end of the stream), `stop` (end of a field
+with a size), `io` and `inner` (streams of the structure around and of the one being read), `bit` (position in bits),
+`run` (the budget that readers of third-party specifications, `foreign`, take from).
+"""
 
 from __future__ import annotations
 
@@ -60,7 +65,10 @@ class SingleValue(Values):
             raise UnsupportedError(f"{field.raw.get('type')} is not supported")
 
     def unpacker(self, format: str, kinds: Many[Kind], *, rows: bool = False) -> str:
-        """The function that unpacks a format, or many in a row; where the data decide the byte order, one of two."""
+        """Return the function that unpacks a format of `struct`, or many rows of it, as code.
+
+        It is one of two, chosen at run time, if the data decides the byte order.
+        """
         if DECIDED not in map(byte_order, kinds):
             return self.module.struct(format, rows=rows)
         orders = [self.module.struct(f"{order}{format[1:]}", rows=rows) for order in "><"]
@@ -92,7 +100,7 @@ class SingleValue(Values):
 
         Reading continues after these bytes, even if the structure uses fewer of them.
         """
-        if self.foreign and isinstance(kind, Switch):  # whose cases may take another size
+        if self.foreign and isinstance(kind, Switch):  # cases that are numbers take their own size
             self._read_switch(field, kind, into, path, bare, "stop", "at")
             return
         stop = self.sized_end(field, path)
@@ -146,6 +154,7 @@ class SingleValue(Values):
         shared = base is None and self.type.root.model.shares and not kind.type.opaque
         if shared:
             lines.add("io.left = -bit % 8")
+        # A variable-length integer of one byte, the most frequent one, is read in place.
         first = one_byte(kind.type)
         if first is not None and base is None:
             with lines.block(f"if at < end and ({into} := view[at]) {first[0]} {self.code(first[1])}:"):
@@ -160,7 +169,9 @@ class SingleValue(Values):
             self.align()
 
     def _guarded(self, statement: str, path: str, bare: bool) -> None:
-        """A statement that adds the path of the field to errors; alone if `bare`, since the caller does so."""
+        """Emit a statement in a `try` that adds the path of the field to errors; alone if `bare`: the caller adds
+        it.
+        """
         if bare:
             self.lines.add(statement)
             return
@@ -170,7 +181,7 @@ class SingleValue(Values):
             self.lines.add(f"error.within({path})", "raise")
 
     def _parent_of(self, field: Field, type: Type) -> str:
-        """Code for the parent of a field's structure."""
+        """Return the code for the parent of a field's structure."""
         if self.foreign and (type.root is not self.type.root or field.raw.get("parent") is False):
             return "None"
         return self.code(ex.parse(field.raw["parent"])) if "parent" in field.raw else self.above("_self")
@@ -208,7 +219,7 @@ class SingleValue(Values):
         if self.module.foreign:
             given.append("run")
         if self.foreign and base is not None and at == "at":
-            self.moved = stop  # the bytes of it are taken before it is read
+            self.moved = stop  # arguments see the stream after the structure's bytes
         for param, one in zip(type.params, kind.arguments, strict=True):
             what = f"the parameter {param.id} of {type.where} is"
             given.append(self.taken(without_rest(one), param.kind, what))
@@ -228,6 +239,7 @@ class SingleValue(Values):
             lines.add(f"on = {on}")
             on = "on"
         word = "if"
+        # The types of the cases as specified.
         type_name = [str(one) for key, one in field.raw["type"]["cases"].items() if str(key) != "_"]
         for (case, inner), name in zip(kind.cases, type_name, strict=True):
             with lines.block(f"{word} {on} == {self._code(without_rest(case), BINDS['<'] + 1)}:"):

@@ -1,4 +1,9 @@
-"""Statements that read fields: one value, or many."""
+"""Statements that read fields: one value, or many.
+
+Names in the emitted code: `view` (bytes), `at` (position), `end` (end of the stream), `bit` (position in bits, while
+bits are read), `one` (an element of a list), `run` (the budget of steps and memory that readers of third-party
+specifications, `foreign`, take from), `many` (number of elements), `turn` (number of passes of a loop).
+"""
 
 from __future__ import annotations
 
@@ -25,12 +30,15 @@ class Statements(SingleValue):
     """
 
     def local(self, field: Field) -> str:
-        """The name that a field has inside a reader."""
+        """Return the name that a field has inside a reader."""
         return local_name(field.id, self.module.foreign)
 
     @contextlib.contextmanager
     def checking(self, field: Field, into: str) -> Iterator[None]:
-        """Emit statements around the check of a value; a hook, as are the next three methods."""
+        """Emit statements around the check of a value.
+
+        This hook and the next three emit nothing here; readers that take notes (`traces`) implement them.
+        """
         yield
 
     def begin_one(self, field: Field) -> None:
@@ -80,12 +88,14 @@ class Statements(SingleValue):
         if tabled:
             lines.add("first = at")
         # Elements that refer to their parent may refer to those before them.
+        # The object gets the list before it is full.
         upward = self.traces or any(self.module.needs[one.type].parent for one in nested_in(field.one))
         shared = self.kept(field) if upward else ""
         lines.add(f"{into} = {shared} = []" if shared else f"{into} = []")
         nested = any(True for _ in nested_in(field.one))
         path = f'f"{self.above_path}{field.id}[{{len({into})}}]"'
         outer = self.index
+        # Structures raise errors without knowing their index: the loop adds it.
         if not nested:
             self._loop(field, into, path, nested)
         else:
@@ -93,7 +103,7 @@ class Statements(SingleValue):
                 self._loop(field, into, path, nested)
             with lines.block("except LayoutError as error:"):
                 lines.add(*([f"del {shared}"] if shared and not self.traces else []), f"error.within({path})", "raise")
-            if shared and self.foreign and not self.traces:  # the field is what is missing
+            if shared and self.foreign and not self.traces:  # as after any error, the incomplete field is absent
                 with lines.block(f"except {self.module.helper('FAILURES')}:"):
                     lines.add(f"del {shared}", "raise")
         self.index = outer
@@ -117,6 +127,8 @@ class Statements(SingleValue):
         """
         out = []
         for one in type.raw.get("-around", ()):
+            # The names of `-around`: the parent; the root; the number of the list among those that end by
+            # `repeat-until`; others are variables of the same name.
             if one == "above":
                 out.append(self._parent_of(field, type))
             elif one == "root":
@@ -159,8 +171,11 @@ class Statements(SingleValue):
                 self.item = None
 
     def _fill(self, field: Field, into: str) -> bool:
-        """Emit statements that read elements of one fixed size all at once, as many as are there; return whether they
-        have one.
+        """Emit statements that read the elements of one fixed size that are there, all at once; return False if not
+        possible.
+
+        `fits` is the number of elements that the data and the budget (`paid`: what one costs) suffice for. Those
+        after them are read one by one, so that the error is found where it is.
         """
         if not self.foreign or self.traces or self.counts or self.loose or (rows := packed_rows(field)) is None:
             return False
@@ -194,6 +209,7 @@ class Statements(SingleValue):
         """
         lines = self.lines
         moves = self.counts or self.loose or "process" in field.raw or bool(self.type.root.model.drifting)
+        # Elements without bytes might repeat without end; `moves`: even numbers may be read from no new bytes.
         empty = self.foreign and not isinstance(field.one, (Integer, Bits)) and (moves or not takes_bytes(field))
         place = "bit" if self.loose or self.counts else "at"
         own = '""' if nested else path
@@ -223,7 +239,10 @@ class Statements(SingleValue):
             weigh()
 
     def _columns(self, field: Field, into: str) -> bool:
-        """Emit statements that read structures as columns; return False if they have none."""
+        """Emit statements that read structures as columns (`-columns`); return False if the field has none.
+
+        Raises `UnsupportedError` if it is of exhume's own specifications and cannot have them.
+        """
         type = columned(field)
         if type is None:
             return False
@@ -258,7 +277,7 @@ class Statements(SingleValue):
         return True
 
     def _count(self, count: ex.Expr) -> str:
-        """The number of elements of a repetition: none if its count is below zero."""
+        """Return the code of the number of elements; it yields 0 if the specified count is negative."""
         code = self.code(count)
         if isinstance(count, ex.Name) and count.id not in self.type.instances:
             kind = self.kind(count)
@@ -302,6 +321,7 @@ class Statements(SingleValue):
             lines.add(f"many = {self._count(count)}")
         else:
             lines.add(f"many = -(-(end - at) // {size}) if end > at else 0")
+        # Only positions of instances may be past the end.
         room = "max(0, end - at)"
         left = room if self.strays and self.foreign else "(end - at)" if size > 1 else "end - at"
         with lines.block(f"if many > {left} // {size}:" if size > 1 else f"if many > {left}:"):
@@ -312,13 +332,13 @@ class Statements(SingleValue):
 
 
 def fill_name(rows: PackedRows) -> str:
-    """The name of the function that adds packed rows to a list; that of rows with a size has it in its name."""
+    """Return the name of the function that adds packed rows to a list; a size of their own is part of it."""
     own = str(rows.size) if rows.own else ""
     return rows.row.type.reader_name.replace("read_", f"fill{own}_", 1)
 
 
 def nested_in(kind: Kind) -> Iterator[Structure]:
-    """The structures that a value of a kind may be: itself, or those of the cases of a switch."""
+    """Yield the structures that a value of a kind may be: itself, or those of the cases of a switch."""
     if isinstance(kind, Structure):
         yield kind
     elif isinstance(kind, Switch):

@@ -90,7 +90,7 @@ class Columns:
 
 
 def stub_texts(model: Model) -> dict[str, str]:
-    """The stubs of a package by path, and the file that says that it has types.
+    """Return the stubs of a package by path, and `py.typed`, the marker file of typed packages.
 
     `model` is that of the readers: with the types that are read as columns.
     """
@@ -99,7 +99,7 @@ def stub_texts(model: Model) -> dict[str, str]:
 
 
 def _module(schema: Type) -> str:
-    """The stub file (`.pyi`) of one specification."""
+    """Return the stub file (`.pyi`) of one specification."""
     stub = _Stub(schema)
     body = [*stub.structure(schema, 0), *stub.names(schema)]
     body += [line for type in schema.all() for line in stub.reader(type)]
@@ -113,14 +113,14 @@ def _module(schema: Type) -> str:
 
 
 class _Stub:
-    """The stub of one module."""
+    """Lines of the stub of the module of `schema`; `modules` are the other specifications that it names."""
 
     def __init__(self, schema: Type) -> None:
         self.schema = schema
         self.modules: set[str] = set()
 
     def structure(self, type: Type, depth: int) -> Iterator[str]:
-        """The lines of a class and of those in it."""
+        """Yield the lines of a class and of those in it; it is in `depth` others."""
         lead = "    " * depth
         yield f"{lead}class {type.plain_name if depth else type.class_name}(_Structure):"
         inner = f"{lead}    "
@@ -128,6 +128,7 @@ class _Stub:
         for enum in type.enums.values():
             yield f"{inner}class {enum.class_name}(_IntEnum):"
             for number, name in enum.values.items():
+                # Enums have attributes of these names.
                 kept = "  # type: ignore[assignment]" if name in ("name", "value") else ""
                 yield f"{inner}    {member(name)} = {number}{kept}"
             if not enum.values:
@@ -141,7 +142,7 @@ class _Stub:
             yield f"{inner}def {safe(field.id)}(self) -> {self.whole(field)}: ..."
 
     def names(self, schema: Type) -> Iterator[str]:
-        """The names that the module has for the classes in others, and the classes of rows."""
+        """Yield the lines of the names that the module has for classes in others, and of the classes of rows."""
         for type in schema.all():
             if type.parent is not None:
                 yield f"{type.class_name} = {self.nested(type)}"
@@ -151,23 +152,23 @@ class _Stub:
                 yield f"    def __iter__(self) -> _Iterator[{type.class_name}]: ..."
 
     def nested(self, type: Type) -> str:
-        """The class of a type by those that it is in."""
+        """Return the qualified name of a type's class: those that contain it, and its own."""
         return type.class_name if type.parent is None else f"{self.nested(type.parent)}.{type.plain_name}"
 
     def reader(self, type: Type) -> Iterator[str]:
-        """The function that reads a type."""
+        """Yield the line of the function that reads a type."""
         given = "view: _View, at: _b.int, end: _b.int, *more: _Any"
         yield f"def {type.reader_name}({given}) -> _b.tuple[{type.class_name}, _b.int]: ..."
 
     def whole(self, field: Field) -> str:
-        """The annotation of a field."""
+        """Return the annotation of a field."""
         annotation_text = self.annotation(field.kind, columned(field) is not None)
         if field.raw.get("-rows"):
             annotation_text = f"_Rows{annotation_text.removeprefix('_b.list')}"
         return f"{annotation_text} | None" if field.condition is not None else annotation_text
 
     def annotation(self, kind: Kind, rows: bool = False) -> str:
-        """A kind as an annotation."""
+        """Return the annotation for a kind; with `rows`, a list of structures is read as columns."""
         match kind:
             case Integer(enum) | Bits(_, _, enum) if enum is not None:
                 return f"{self.qualified(enum.type, self.nested(enum.type))}.{enum.class_name} | _b.int"
@@ -191,7 +192,7 @@ class _Stub:
                 return " | ".join([*names, *(["None"] if kind.default is None else [])])
 
     def many(self, of: Kind) -> str:
-        """Many of a kind: numbers of one width are an array."""
+        """Return the annotation of a list: of numbers of one width it may be a view of an array."""
         number = number_of(of)
         if isinstance(number, (Integer, SimpleKind)) and number.size:
             if isinstance(number, Integer) and number.enum is not None:
@@ -202,7 +203,7 @@ class _Stub:
         return f"_b.list[{self.annotation(of)}]"
 
     def qualified(self, type: Type, name: str) -> str:
-        """A name of a module, which may be another one."""
+        """Return a name of the module of `type`, with the module if that is another one."""
         if type.root is self.schema:
             return name
         self.modules.add(type.root.id)

@@ -1,4 +1,8 @@
-"""Pieces of Python text: names, constants, types, doc strings, and how strongly operators bind."""
+"""Pieces of Python text: names, constants, types, doc strings, and how strongly operators bind.
+
+All emitters use it. Their output are readers: functions whose local variables are the fields of a type, next to
+variables of their own such as `view` and `at`.
+"""
 
 from __future__ import annotations
 
@@ -20,18 +24,23 @@ from exhume.compiler.ir.fixed import number_of
 TAKEN = frozenset(
     {"view", "at", "end", "base", "start", "stop", "value", "parent", "root", "one", "error", "many", "size", "on"}
 )
-"""Names that readers use for themselves; a field of such a name gets another one there."""
+"""Variables of the readers themselves; a field of such a name gets another one there."""
 
+# Functions that modules of third-party readers import.
 _MODULES = frozenset({"struct", "array", "short", "native", "numbers", "keep", "keep_instance"})
 _MODULES |= {"find", "ended", "inflated", "xored", "rotated", "bits", "joined", "shifted", "multiplied", "number"}
 _MODULES |= {"taken", "all_taken", "weighed", "word", "stream_of"}
+# Further names in third-party readers: variables of their own, and the beginnings of generated names.
 _OURS = re.compile(
     r"(read|make|scan|fill[0-9]*|at|end|rest|add|f|names|there|case|base)_|asked[0-9]|(view|at|end|base|self|columns|count|first|begin|before|inside|bit|big|io|inner|resume|names|failed|named|why|run|turn|element|each|found|index|last|rows|above|fits)$"
 )
 
 
 def local_name(id: str, foreign: bool) -> str:
-    """The name that a field has inside a reader: none that readers use otherwise."""
+    """Return the name that a field has inside a reader: one that is not used for anything else there.
+
+    Only `foreign` (third-party) specifications may have fields of any name.
+    """
     if not foreign:
         return f"{id}_" if id in TAKEN or keyword.iskeyword(id) else id
     ours = _OURS.match(id) or id in TAKEN or keyword.iskeyword(id) or hasattr(builtins, id) or id in _MODULES
@@ -39,12 +48,13 @@ def local_name(id: str, foreign: bool) -> str:
 
 
 _STRUCTURES = frozenset(("accepts", "alone", "fields", "from", "inside", "make", "native", "parameters", "reader"))
+"""Attributes of structures that start with an underscore, without it; an instance of such a name gets another slot."""
 _STRUCTURES |= {"io", "parent", "root", "big", "run"}
-"""Names that structures have an attribute for which begins with an underscore."""
+"""Attributes of structures that start with an underscore, without it; an instance of such a name gets another slot."""
 
 
 def kept_as(field: Field) -> str:
-    """The slot that keeps what an instance gave."""
+    """Return the slot that keeps the value of an instance."""
     return f"_{field.id}_" if field.id in _STRUCTURES else f"_{field.id}"
 
 
@@ -53,7 +63,7 @@ class Lines:
 
     def __init__(self) -> None:
         self.lines: list[str] = []
-        self.depth: int = 1
+        self.depth: int = 1  # levels of four spaces
 
     def add(self, *lines: str) -> None:
         """Add lines at the current depth."""
@@ -61,7 +71,7 @@ class Lines:
 
     @contextmanager
     def block(self, opening: str) -> Iterator[None]:
-        """Lines below an opening one."""
+        """Within the `with` block, add lines one level below `opening`; `pass`, if there are none."""
         self.add(opening)
         self.depth += 1
         before = len(self.lines)
@@ -71,16 +81,20 @@ class Lines:
         self.depth -= 1
 
 
+# Strings in Python code, and names that are not attributes.
 _WORD = re.compile(r'"""[\s\S]*?"""|f?"(?:[^"\\\n]|\\.)*"|f?\'(?:[^\'\\\n]|\\.)*\'|(?<![.\w])[A-Za-z_]\w*')
 _ASSIGNED = re.compile(
     r"( +)((?:\w+(?:, \w+)* = )+|\w+ \+= )"
     r"((?:io\.|self\._(?=io|big))?\w+(?:, io\.\w+|(?: [-+*] \w+)*)|view\[\w+(?: \+ \w+)? ?: ?\w*(?: \+ \w+)?\])$"
 )
-"""Assignments of what cannot fail: numbers that are available, parts of the bytes, and what a stream is."""
+"""Assignments whose right side cannot fail: simple names and sums of them, slices of the bytes, parts of a stream.
+
+Groups: indentation; variables with their `=` or `+=`; value.
+"""
 
 
 def words_of(text: str) -> Iterator[str]:
-    """The names in code other than attributes; in strings only those that are filled in."""
+    """Yield the names in code other than attributes; in strings only those that an f-string inserts."""
     for word in _WORD.findall(text):
         if word[0] == "f" and word[-1] in "\"'":
             yield from re.findall(r"(?<![.\w])[A-Za-z_]\w*", " ".join(re.findall(r"\{([^{}]*)\}", word)))
@@ -89,7 +103,7 @@ def words_of(text: str) -> Iterator[str]:
 
 
 def pruned(text: str) -> str:
-    """Classes and functions without the assignments to local variables that nothing reads."""
+    """Return classes and functions without the assignments to local variables that nothing reads."""
     lines = text.split("\n")
     starts: list[int] = []
     for at, line in enumerate(lines):
@@ -104,7 +118,8 @@ def pruned(text: str) -> str:
 def _pruned(lines: list[str]) -> list[str]:
     """Remove assignments to unread variables from one function.
 
-    `one` in the code is a match: indentation, variables with their `=`, value.
+    In the code, `found` has the line numbers of assignments with their matches of `_ASSIGNED`, and `dead` the
+    variables that only assignments mention. Removing one may leave others unread, so this repeats until none is.
     """
     while True:
         read = Counter(words_of("\n".join(lines)))
@@ -116,9 +131,11 @@ def _pruned(lines: list[str]) -> list[str]:
         for at, one in reversed(found):
             if one[2].endswith("+= ") and not dead.issuperset(re.findall(r"\w+", one[2])):
                 continue
+            # `left`: the targets of `a = b = value` that are still read.
             left = "".join(f"{into} = " for into in one[2].split(" = ")[:-1] if not dead.issuperset(into.split(", ")))
             if not left:
                 lines[at : at + 1] = [f"{one[1]}pass"] if _is_alone(lines, at) else []
+            # `a, b = x, y`: keep the pairs whose variable is read.
             elif ", " in left and not dead.isdisjoint(left[:-3].split(", ")):
                 kept = [
                     pair for pair in zip(left[:-3].split(", "), one[3].split(", "), strict=True) if pair[0] not in dead
@@ -129,43 +146,45 @@ def _pruned(lines: list[str]) -> list[str]:
 
 
 def _pairs(one: re.Match[str]) -> bool:
-    """Whether an assignment has a value for each variable."""
+    """Return whether an assignment has a value for each variable."""
     many = one[3].count(", ")
     return one[2].count(", ") == many and (many == 0 or one[2].count(" = ") == 1)
 
 
 def _is_alone(lines: list[str], at: int) -> bool:
-    """Whether a line is the only one of its block."""
+    """Return whether a line is the only one of its block."""
     after = lines[at + 1] if at + 1 < len(lines) else ""
     return lines[at - 1].endswith(":") and _depth(after) < _depth(lines[at])
 
 
 def _depth(line: str) -> int:
+    """Return the spaces before a line."""
     return len(line) - len(line.lstrip(" "))
 
 
 def safe(id: str) -> str:
-    """A name that Python takes as an attribute."""
+    """Return a name as Python accepts it for an attribute: keywords get an underscore."""
     return f"{id}_" if keyword.iskeyword(id) else id
 
 
 def member(name: str) -> str:
-    """The name of a value of an enum, as the member of a class."""
+    """Return the name of a value of an enum as a member of its class."""
     return f"{name}_" if keyword.iskeyword(name) or name == "mro" else name
 
 
 def class_names(types: list[Type]) -> list[str]:
+    """Return the names of the classes of some types, each once, sorted."""
     return sorted({one.class_name for one in types})
 
 
 def columned(field: Field) -> Type | None:
-    """The type of a field that is repeated and read as columns; None for any other."""
+    """Return the type of a repeated field that is always read as columns (`-columns`); None for any other."""
     kind = field.one
     return kind.type if field.repeat and isinstance(kind, Structure) and kind.type.raw.get("-columns") else None
 
 
 def tabled(field: Field) -> Type | None:
-    """The type of a field that is repeated and can be read as columns; None for any other."""
+    """Return the type of a repeated field that can be read as columns (`-columns` or `-tabled`); None for any other."""
     kind = field.one
     if not field.repeat or not isinstance(kind, Structure):
         return None
@@ -177,7 +196,7 @@ def _class_name(type: Type) -> str:
 
 
 def annotation(kind: Kind, name_of: Callable[[Type], str] = _class_name) -> str:
-    """A kind as a type annotation, in which `name_of` names the classes."""
+    """Return a kind as a type annotation, in which `name_of` names the classes."""
     if isinstance(kind, Integer):
         return "int"
     if isinstance(kind, Bits):
@@ -201,7 +220,7 @@ def annotation(kind: Kind, name_of: Callable[[Type], str] = _class_name) -> str:
 
 
 def literal(value: object) -> str:
-    """A constant as Python."""
+    """Return a constant as Python; numbers above 99 in hexadecimal."""
     return hex(value) if isinstance(value, int) and not isinstance(value, bool) and value > 99 else repr(value)
 
 
@@ -212,14 +231,14 @@ BINDS |= {"|": 6, "^": 7, "&": 8, "<<": 9, ">>": 9, "+": 10, "-": 10, "*": 11, "
 
 
 def negated(condition: str) -> str:
-    """The opposite of a condition."""
+    """Return the opposite of a condition (Python code)."""
     if re.fullmatch(r"[^()]+ <= [^()<>=]+", condition) and not re.search(r" (and|or|if) ", condition):
         return condition.replace(" <= ", " > ")
     return f"not {condition}" if condition.isidentifier() else f"not ({condition})"
 
 
 def bound(text: str, binds: int, level: int) -> str:
-    """Code in parentheses when it binds less than it has to."""
+    """Return code in parentheses if its precedence, `binds`, is below the `level` that the code around it needs."""
     return f"({text})" if binds < level else text
 
 
@@ -229,6 +248,7 @@ def one_of(expr: ex.Binary) -> tuple[ex.Expr, list[ex.Expr]] | None:
     None for any other expression.
     """
     compare = "==" if expr.op == "or" else "!="
+    # Flatten the tree of `or`; a loop, because it may be deeper than Python's stack.
     parts, waiting = [], [expr.right, expr.left]
     while waiting:
         one = waiting.pop()
@@ -253,14 +273,17 @@ def strength(expr: ex.Expr) -> int:
 
 
 def members(values: list[int]) -> str:
-    """The members of an enum, for `in`."""
+    """Return the numbers of an enum, in ascending order, as code for the right side of `in`."""
     if len(values) > 2 and values[-1] - values[0] + 1 == len(values):
         return f"range({values[0]}, {values[-1] + 1})"
     return f"({', '.join(map(str, values))},)"
 
 
 def written_doc(text: str) -> list[str]:
-    """A string as a doc string in lines: wrapped first and escaped then, so that no escape is torn apart."""
+    """Return a string as the lines of a doc string, indented by one level.
+
+    It is wrapped first and escaped then, so that no escape is torn apart.
+    """
     lines: list[str] = []
     for number, part in enumerate(text[: refusal.DOC].strip().split("\n\n")):
         lines += ([""] if number else []) + textwrap.wrap(" ".join(part.split()), 112)
@@ -275,6 +298,6 @@ def written_doc(text: str) -> list[str]:
 
 
 def _escaped(line: str) -> str:
-    """A line as it is written between three quotation marks: none of its characters ends them or means another."""
+    """Return a line as it is written between three quotation marks: nothing in it ends them or is an escape."""
     line = line.replace("\\", "\\\\").replace('"""', "'''")
     return "".join(one if one.isprintable() else repr(one)[1:-1] for one in line)

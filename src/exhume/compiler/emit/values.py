@@ -1,4 +1,8 @@
-"""Statements that read bytes, strings and bits into variables, and that check values: the forms of `valid`."""
+"""Statements that read bytes, strings and bits into variables, and that check values: the forms of `valid`.
+
+The emitted statements use the variables of a reader: `view` (bytes), `at` (position), `end` (end of the stream),
+`bit` (position in bits), `run` (the budget that readers of third-party specifications, `foreign`, take from).
+"""
 
 from __future__ import annotations
 
@@ -19,7 +23,10 @@ class Rules(Code):
     """Emits code that raises `LayoutError` for values that `valid` does not allow."""
 
     def check(self, field: Field, into: str, path: str, start: str, stop: str = "") -> None:
-        """Emit statements that raise `LayoutError` for a value that `valid` does not allow."""
+        """Emit statements that raise `LayoutError` for a value that `valid` does not allow.
+
+        The parameters are those of `_rule`.
+        """
         valid = field.raw["valid"]
         rules = valid if isinstance(valid, dict) else {"eq": valid}
         for key, stated in rules.items():
@@ -33,6 +40,8 @@ class Rules(Code):
         """
         lines = self.lines
         self.item = (into, field.one)
+        # `condition`: holds for valid values; `opposite`: its negation, if written on purpose; `wanted`: code of what
+        # was expected, for the error.
         wanted = ""
         opposite = ""
         bound = ex.parse(stated) if key in ("eq", "min", "max") else None
@@ -46,7 +55,7 @@ class Rules(Code):
                 opposite = f"not ({condition})"
             words = {"min": "at least", "max": "at most"}.get(key)
             shown = f'"{words} {code}"' if code.isdigit() else f'f"{words} {{{code}}}"'
-            if re.search(r"""["'\\{}]""", code):  # these cannot be inside an f-string
+            if re.search(r"""["'\\{}]""", code):  # Python 3.11 allows none of these inside an f-string's braces
                 shown = f'"{words} " + str({code})'
             wanted = shown if words else code
         elif key == "any-of" and isinstance(stated, list):
@@ -70,6 +79,7 @@ class Rules(Code):
         self.item = None
         with lines.block(f"if {opposite or negated(condition)}:"):
             lines.add(f"raise LayoutError({path}, {start}, {stop or 'at'}, {wanted}, {into})")
+        # A rule that the number fits the stream: the size check of the bytes after it is not needed (`bounded`).
         unsigned = isinstance(field.one, Integer) and field.one.size and not field.one.signed
         if condition == f"{into} <= end - at" and (unsigned or scalar_of(field.one)) and field.condition is None:
             self.bounded = into
@@ -81,7 +91,7 @@ class Rules(Code):
 
     @staticmethod
     def _most(field: Field, test: ex.Expr) -> ex.Expr | None:
-        """Return the largest number that `valid: expr:` allows, if it is `_.value <= ...` and nothing else."""
+        """Return the upper limit of `valid: expr:`, if the expression is `_ <= ...` or `_.value <= ...`; else None."""
         if not isinstance(test, ex.Binary) or test.op != "<=":
             return None
         scalar = scalar_of(field.one)
@@ -114,6 +124,7 @@ class Values(Rules):
         if not size.isidentifier() and not size.isdigit():
             lines.add(f"size = {size}")
             size = "size"
+        # A rule has just tested it.
         if size == self.bounded and not self.strays:
             return f"at + {size}"
         room = "max(0, end - at)" if self.strays and not self.foreign else "end - at"
@@ -135,6 +146,7 @@ class Values(Rules):
         at the end of the stream, or after their size; padding is removed and `process` applied.
         """
         lines = self.lines
+        # `whole`: the bytes are only decoded, so memory for both is charged at once: up to two bytes for each.
         mark = self._mark(field, type_name)
         # The memory of text is charged together with that of the bytes that are cut out for it.
         whole = kind == TEXT and "process" not in field.raw
@@ -191,7 +203,10 @@ class Values(Rules):
         return None if mark is None else bytes([int(mark)])
 
     def find_mark(self, field: Field, path: str, mark: bytes) -> tuple[str, str]:
-        """Emit statements that find a terminator; return code for the end of the bytes and to continue."""
+        """Emit statements that find a terminator from `at` on, and put its position into `stop`.
+
+        Return the code of the end of the bytes, and the statement that moves `at` after them.
+        """
         lines = self.lines
         if self.module.foreign:
             lines.add(f"stop = {self.module.helper('find')}(run, view, {mark!r}, at, end)")
@@ -255,7 +270,7 @@ class Values(Rules):
             lines.add(f'raise LayoutError({path}, {at}, {at} + len({into}), "text in {encoding}", {into}) from error')
 
     def decoded(self, field: Field, code: str, *, is_bytes: bool = False) -> str:
-        """The text of bytes, as Python; `is_bytes`: they are never a memoryview.
+        """Return the code that decodes bytes; `is_bytes`: they are never a memoryview.
 
         Raises `UnsupportedError` without an encoding.
         """
@@ -269,25 +284,32 @@ class Values(Rules):
         return fast if is_bytes else f"{fast} if isinstance({code}, bytes) else {text}"
 
     def _read_loose_bits(self, kind: Bits, into: str, path: str) -> None:
-        """Bits that are not read together with those around them: repeated, or there on a condition."""
+        """Emit statements for bits that are not read together with those around them: repeated, or there on a
+        condition.
+        """
         order = '"big"' if kind.big else '"little"'
         code = f"{self.module.helper('bits')}(view, bit, end, {kind.width}, {order}, {path})"
         single = kind.width == 1 and kind.enum is None
         self.lines.add(f"{into} = {code}{' == 1' if single else ''}", f"bit += {kind.width}", "at = -(-bit // 8)")
 
     def _read_bits(self, fields: Many[tuple[Field, str]]) -> None:
-        """Fields of some bits each, whole bytes together."""
+        """Emit statements that read consecutive fields of bits, given with their variables, as one number of whole
+        bytes.
+        """
         lines = self.lines
         kinds = [field.one for field, _ in fields]
         widths = [kind.width for kind in kinds if isinstance(kind, Bits)]
         big = isinstance(kinds[0], Bits) and kinds[0].big
         size = (sum(widths) + 7) // 8
+        # By field, the bytes that end with its last, and those before its first.
         ends = [(sum(widths[: i + 1]) + 7) // 8 for i in range(len(widths))]
         starts = [sum(widths[:i]) // 8 for i in range(len(widths))]
         table = ", ".join(f"({self.path(field)}, {stop})" for (field, _), stop in zip(fields, ends, strict=True))
         with lines.block(f"if end - at < {size}:" if size > 1 else "if at >= end:"):
             for number, (field, into) in enumerate(fields):
-                if "valid" in field.raw and ends[number] < size:  # it is refused before the bytes of others are missed
+                if (
+                    "valid" in field.raw and ends[number] < size
+                ):  # an invalid value is reported before missing bytes after it
                     with lines.block(f"if end - at >= {ends[number]}:"):
                         self._bits_of(fields[: number + 1], ends[number], big)
                         first, stop = starts[number], ends[number]

@@ -1,20 +1,24 @@
 """Rows with more in them than one value for each field: choices, fields that may be absent, lists, ended strings.
 
-A value that each row has once is a column as long as the table.  Choices and lists have columns of their own, which are
-shorter or longer (`sets`), and columns of the table state which of their values belong to a row:
+A row is an element of a list that is read as columns: one array for each field, for all rows.  A value that each row
+has once is a column as long as the table.  Choices and lists have columns of their own, which are shorter or longer
+(`sets`), and columns of the table state which of their values belong to a row:
 
-    x_case      what a choice is: the number of it, by `choices`, from 1; 0 for nothing
+    x_case      which type a choice has: its number in `choices`, from 1; 0 for none
     x_valid     1 where a field is there, 0 where its condition is not met (its columns have 0 there)
     x_until     how many elements there are up to the end of this row
 
-Fields of the structures around the list, which are the same for all rows, are read once before them (`outward`).
+Strings have two columns, with the offsets of start and end.  Fields of the structures around the list, which are the
+same for all rows, are read once before them (`outward`).  Types whose rows cannot be columns raise
+`UnsupportedError` here, and are then read as objects.
 """
 
 from __future__ import annotations
 
 import re
 
-from exhume.compiler.emit.scan import MOST_LINES, Column, OutwardScan, Scan
+from exhume.compiler.emit.outward import OutwardScan
+from exhume.compiler.emit.scan import MOST_LINES, Column, Scan
 from exhume.compiler.emit.shared import Module
 from exhume.compiler.front.kinds import (
     BYTES,
@@ -35,10 +39,10 @@ from exhume.compiler.ir.rows import CODED, ReadMethod, common_code, numbers_in_p
 from exhume.compiler.refusal import UnsupportedError
 
 MOST_CHOICES = 255
-"""Most cases of a switch, whose number is stored in one byte (0: none)."""
+"""Most types of a choice: the number of one is stored in a byte, with 0 for none."""
 
 MOST_FAILURES = 50
-"""Most cases of switches that may lack columns; a file with such a case is read as objects."""
+"""Most cases of switches that may lack columns; data with such a case is read as objects."""
 
 
 class WideScan(OutwardScan):
@@ -52,7 +56,7 @@ class WideScan(OutwardScan):
         outer = of if isinstance(of, WideScan) else None
         self.sets: list[Column] = [] if outer is None else outer.sets
         """Columns of lists within rows, which do not have one value per row."""
-        self.around: tuple[Type, ...] = (*(() if outer is None else outer.around), type)
+        self.around: tuple[Type, ...] = (*(() if outer is None else outer.around), type)  # from the row down to this
         self.asked: frozenset[str] = _asked(type) if outer is None else outer.asked  # type: ignore[assignment]
         """Every name in an expression."""
 
@@ -80,6 +84,7 @@ class WideScan(OutwardScan):
         with lines.block(f"if {self.code(field.condition)}:"):
             lines.add(f"there_{into} = 1")
             self._read_whole(field)
+        # A name cannot be both a variable that is None and a number in a column: `x or 0`.
         made = self.columns[before:]
         if is_asked and field.one == BYTES:
             raise UnsupportedError("bytes that may be absent are known to objects only")
@@ -112,6 +117,7 @@ class WideScan(OutwardScan):
     # Bytes and strings.
 
     def read_bytes(self, field: Field, into: str, path: str) -> None:
+        """Emit statements that read bytes or text; the scans of simpler rows know those with a stated size."""
         if read_method_of_one(field) not in (ReadMethod.CODED, ReadMethod.MARKED):
             super().read_bytes(field, into, path)
         else:
@@ -125,6 +131,7 @@ class WideScan(OutwardScan):
         self._read_raw(field, kind, into, path, type_name)
 
     def cut_out(self, into: str, stop: str = "") -> None:
+        """Emit a statement that notes where the bytes end, before padding is removed."""
         self.lines.add(f"end_{into} = {stop or f'at_{into} + len({into})'}")
 
     # One of several.
@@ -133,7 +140,7 @@ class WideScan(OutwardScan):
         """Emit statements that read a switch; return the column with the number of the case that was met."""
         kind = field.one
         assert isinstance(kind, Switch)
-        coded = {"valid", "parent", *CODED}
+        coded = {"valid", "parent", *CODED}  # keys that apply to the value, whatever its type
         names = choices(kind)
         if not coded.isdisjoint(field.raw) or len(names) > MOST_CHOICES or not all(map(str.isidentifier, names)):
             raise UnsupportedError("a choice with a rule, or of bytes that are coded, has no column")
@@ -150,6 +157,7 @@ class WideScan(OutwardScan):
         """
         assert isinstance(field.one, Switch)
         lines, row = self.lines, self.row
+        # `asked0` and so on: variables that are set before the first row, so the choice is the same in all rows.
         if not re.fullmatch(r"asked[0-9]+", self.code(field.one.on)):
             self._read_columns(field, kind, into, path, stop, base, type_name)
             return
@@ -170,6 +178,7 @@ class WideScan(OutwardScan):
         """Emit statements that read one case of a switch into its columns, and set the number of the case."""
         assert isinstance(field.one, Switch)
         every = choices(field.one)
+        # `every`: by name of a column, the kinds of the cases that share it.
         number, name = next((i, one) for i, one in enumerate(every, 1) if _is_among(kind, every[one]))
         lines, name = self.lines, f"{self.prefix}{field.id}_{name}"
         lines.add(f"case_{into} = {number}")
@@ -280,26 +289,31 @@ class WideScan(OutwardScan):
         return inner.columns
 
     inside: WideScan
+    """Scan of the structure that was read last within this one."""
 
     def _push(self, columns: list[Column]) -> None:
+        """Emit statements that append values to columns of their own, and note those columns once."""
         known = {name for name, _, _ in self.sets}
         self.sets += [one for one in columns if one[0] not in known]
         self.lines.add(*(f"add_{name}({value})" for name, _, value in columns))
 
     def _many(self, field: Field) -> Numbers | None:
+        """Return the numbers of a list whose position alone is kept; None for all other lists."""
         return numbers_in_place(field)
 
     # Names.
 
     def named(self, field: Field) -> tuple[str, int]:
-        """A field as Python.  Raises `UnsupportedError` for what only an object knows."""
+        """Return code and precedence of a field.  Raises `UnsupportedError` for values that only objects have."""
         held = isinstance(field.one, Structure) and scalar_of(field.one) is None
         if not field.instance and (field.repeat or held or isinstance(field.one, Switch)):
             raise UnsupportedError("a list or a structure is known to objects only")
         return super().named(field)
 
     def in_place(self, id: str, name: str) -> tuple[str, int] | None:
-        """A field of a structure within.  Raises `UnsupportedError` for one that may be absent."""
+        """Return code and precedence of a field of a structure within.  Raises `UnsupportedError` if it may be
+        absent.
+        """
         inner = self.inner.get(id)
         if inner is not None and inner.type.field(name).condition is not None:
             raise UnsupportedError("an optional structure is known to objects only")
@@ -307,11 +321,13 @@ class WideScan(OutwardScan):
 
 
 def _asked(type: Type) -> frozenset[str]:
+    """Return every name in an expression of the specifications that belong together."""
     every = (one for other in type.root.model.types() for one in other.fields())
     return frozenset().union(*(words(expr) for one in every for expr in expressions(one)))
 
 
 def _is_among(kind: Kind, kinds: list[Kind]) -> bool:
+    """Return whether a kind is among others, where structures of one type are the same."""
     if isinstance(kind, Structure):
         return any(isinstance(one, Structure) and one.type is kind.type for one in kinds)
     return kind in kinds

@@ -1,8 +1,11 @@
-"""Fields whose size or content does not depend on the data; numbers of variable length, which are read byte by byte.
+"""Facts about fields that hold for all data: sizes, contents, byte orders, and forms of variable-length integers.
 
-Sizes that a specification states by itself are the values of `sizeof<...>`, `bitsizeof<...>` and `_sizeof`.  Kaitai's
+A field is an entry of `seq` or `instances` of a Kaitai Struct type; `field.raw` has its keys as in the YAML file,
+`field.one` the kind of its value (of one element, if it is repeated).
+
+Sizes that a specification states by itself are the values of `sizeof<...>`, `bitsizeof<...>` and `_sizeof`. Kaitai's
 compiler adds up the bits of all fields in `seq`, whether their condition (`if`) is met or not, and without the bits
-that are skipped before a whole byte.  So these sizes are not always what a structure takes in the data.
+that are skipped before a whole byte. So these sizes are not always what a structure takes in the data.
 """
 
 from __future__ import annotations
@@ -31,10 +34,11 @@ CODES = {1: "B", 2: "H", 4: "I", 8: "Q"}
 
 
 def contents(field: Field) -> bytes:
-    """The fixed bytes of a field."""
+    """Return the bytes that a field with `contents` has: a string, or a list of strings and numbers of one byte."""
     stated = field.raw["contents"]
     if isinstance(stated, str):
         return stated.encode()
+    # Numbers may be strings in the list, too, if they are hexadecimal: "0x1f".
     texts = (isinstance(one, str) and not one.startswith("0x") for one in stated)
     return b"".join(
         one.encode() if text else bytes([int(str(one), 0)]) for one, text in zip(stated, texts, strict=True)
@@ -42,7 +46,7 @@ def contents(field: Field) -> bytes:
 
 
 _AS_STORED = frozenset(("terminator", "pad-right", "process", "contents"))
-"""Keys of bytes whose value is not exactly the stored bytes, or that end at a terminator."""
+"""Keys of a field of bytes whose value differs from the stored bytes, or whose end a terminator decides."""
 
 
 def fixed_bytes(field: Field) -> bool:
@@ -56,6 +60,7 @@ def fixed_text(field: Field) -> bool:
 
 
 def _is_as_stored(field: Field) -> bool:
+    """Return whether the size of a field of bytes is a positive constant and its value is exactly the stored bytes."""
     size = field.size
     literal = isinstance(size, ex.Literal) and isinstance(size.value, int) and size.value > 0
     return literal and _AS_STORED.isdisjoint(field.raw)
@@ -84,7 +89,7 @@ def number_code(kind: Kind, field: Field) -> str | None:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Numbers:
-    """Numbers of one width side by side: the name of one, its code for `array`, its size and the order of its bytes."""
+    """Consecutive numbers of one width: the name of their column, code for `array`, bytes of one, "big" or "little"."""
 
     name: str
     code: str
@@ -93,7 +98,7 @@ class Numbers:
 
 
 def only_number(type: Type) -> Numbers | None:
-    """The number, or list of numbers, that is the only field of a structure; None for any other structure."""
+    """Return the number, or list of numbers, that is the only field of a structure; None for any other structure."""
     field = type.seq[0] if len(type.seq) == 1 else None
     if field is None or field.repeat or field.condition is not None:
         return None
@@ -101,7 +106,7 @@ def only_number(type: Type) -> Numbers | None:
 
 
 def numbers_of(field: Field) -> Numbers | None:
-    """The numbers of a repeated field: themselves, or structures of one number each; None where it has others."""
+    """Return the numbers of a repeated field: its elements, or the only field of each; None for other elements."""
     if not isinstance(field.one, Structure):
         return _numbers(field, field.id)
     only = only_number(field.one.type)
@@ -111,6 +116,9 @@ def numbers_of(field: Field) -> Numbers | None:
 
 
 def _numbers(field: Field, name: str) -> Numbers | None:
+    """Return the numbers of a field as a column called `name`; None for other kinds, or if the data decides their
+    order.
+    """
     code, order = number_code(field.one, field), byte_order(field.one)
     if code is None or order == DECIDED:
         return None
@@ -118,7 +126,7 @@ def _numbers(field: Field, name: str) -> Numbers | None:
 
 
 def byte_order(kind: Kind) -> bool | str | None:
-    """Whether a number's highest byte comes first, or that the data decides; None for kinds without a byte order."""
+    """Return whether a number's highest byte comes first, `DECIDED` if the data decides that; None for other kinds."""
     if not isinstance(kind, (Integer, SimpleKind)) or kind.size < 2:
         return None
     return DECIDED if kind.decided else kind.big
@@ -156,7 +164,7 @@ def leaves_bits(fields: Sequence[Field], seen: set[Type] | None = None) -> bool:
 
 
 def is_inline(field: Field) -> bool:
-    """Whether a field is a structure that is read from the stream around it."""
+    """Return whether a field is a structure read from the stream around it, not from one of its own."""
     own = not {"size", "terminator", "process", "pos"}.isdisjoint(field.raw) or field.to_end
     return field.value is None and not own and any(True for _ in structures(field.one))
 
@@ -173,8 +181,9 @@ def _may_take_nothing(field: Field) -> bool:
 
 
 def shares_bytes(types: Iterable[Type]) -> bool:
-    """Whether a structure may begin within a byte that another has begun."""
+    """Return whether a structure may start within a byte that bits before it share."""
     for type in types:
+        # Bits may be unread before the structure, or after one element of a list of such structures.
         for number, field in enumerate(type.seq):
             if is_inline(field):
                 kinds = [one.type for one in structures(field.one)]
@@ -184,7 +193,7 @@ def shares_bytes(types: Iterable[Type]) -> bool:
 
 
 def bits_left(fields: Sequence[Field]) -> bool:
-    """Return whether the fields end with bits that may not fill their last byte."""
+    """Return whether the fields end with bits that may not fill their last byte; optional bits always may."""
     width = 0
     for field in reversed(fields):
         if bit_order(field.one) is None:
@@ -213,6 +222,7 @@ def struct_format(kinds: Sequence[Kind], fields: Sequence[Field] = ()) -> str:
 
 def fixed_size(field: Field) -> int | None:
     """Return the size of a field in bytes; None when it depends on the data."""
+    # A list of constant length: the size of the field without `repeat` is that of one element.
     if field.repeat == "expr" and field.owner.root.model.foreign:
         count, size = (
             field.expr("repeat-expr"),
@@ -227,6 +237,7 @@ def fixed_size(field: Field) -> int | None:
     if field.size is not None or field.to_end:
         literal_size = isinstance(field.size, ex.Literal) and isinstance(field.size.value, int)
         return int(field.size.value) if literal_size and isinstance(field.size, ex.Literal) else None
+    # No size is stated: the kind determines it.
     kind = field.one
     if isinstance(kind, (Integer, SimpleKind)) and kind.size:
         return kind.size
@@ -234,8 +245,10 @@ def fixed_size(field: Field) -> int | None:
 
 
 def type_size(type: Type) -> int | None:
-    """Bytes that every value of a type takes; None when that depends on the data."""
+    """Return the bytes that every value of a type takes; None when that depends on the data."""
     if "size" not in type.known:
+        # `places` stops at the first field of unknown size, and yields only fields that take bytes: if it yields as
+        # many as there are, the end of the last is the size.
         found = list(places(type))
         stored = [one for one in type.seq if fixed_size(one) != 0]
         type.known["size"] = found[-1][2] if found and len(found) == len(stored) else None
@@ -243,7 +256,7 @@ def type_size(type: Type) -> int | None:
 
 
 def element_size(field: Field) -> int | None:
-    """Bytes of each element of a repeated field; None when that depends on the data."""
+    """Return the bytes of each element of a list; None if the data decides, or it is checked or a stream of its own."""
     kind = field.one
     if not field.repeat or field.size is not None or "valid" in field.raw:
         return None
@@ -257,6 +270,7 @@ def places(type: Type) -> Iterator[tuple[Field, int, int]]:
 
     Stops at the first field whose size depends on the data.
     """
+    # `at`: bytes before the current run of bit fields; `bits`: bits of this run so far.
     at = bits = 0
     for field in type.seq:
         if isinstance(field.one, Bits) and not field.repeat and field.condition is None:
@@ -273,14 +287,19 @@ def places(type: Type) -> Iterator[tuple[Field, int, int]]:
 
 
 def shifts(type: Type) -> Iterator[tuple[Field, int]]:
-    """Yield each field of bits at a fixed position, with its shift in the number formed by the bytes of its run."""
+    """Yield each field of bits at a fixed position with its shift: the value is `number >> shift`, cut to its width.
+
+    The number is that of all bytes of its run: of bit fields without another field between them.
+    """
     run: list[Field] = []
+    # The None at the end closes the last run.
     for field, _, _ in [*places(type), (None, 0, 0)]:
         if field is not None and isinstance(field.one, Bits):
             run.append(field)
             continue
         widths = [one.one.width for one in run if isinstance(one.one, Bits)]
         for number, one in enumerate(run):
+            # Big-endian bits are counted from the top of the run, which is rounded up to whole bytes.
             big = isinstance(one.one, Bits) and one.one.big
             below = -(-sum(widths) // 8) * 8 - sum(widths[: number + 1]) if big else sum(widths[:number])
             yield one, below
@@ -310,7 +329,10 @@ def number_of(kind: Kind) -> Kind:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """One byte of a variable-length integer: the condition for the last byte (None: always), and the value."""
+    """One byte (`field`) of a variable-length integer: `last` is the condition for it to be the last; None: always.
+
+    `value` is the integer in this case, as an expression of this byte and those before it.
+    """
 
     field: Field
     last: ex.Expr | None
@@ -318,16 +340,18 @@ class Group:
 
 
 def varint(type: Type) -> list[Group]:
-    """The bytes of a type that is a variable-length integer: single bytes, each read if those before request it.
+    """Return the bytes of a type that is a variable-length integer; empty for other types.
 
-    Empty for other types.
+    Such a type is represented by a computed instance (`-scalar`), and its fields are single bytes, each with a
+    condition (`if`) that the bytes before it request it: `if: b0 >= 0x80`, then `if: b0 >= 0x80 and b1 >= 0x80`.
     """
     if type.scalar is None or not type.seq or any(one.one != Integer(size=1) or one.repeat for one in type.seq):
         return []
     value = type.field(type.scalar).value
     if value is None:
         return []
-    # Fold the conditions of the bytes after this one, assuming whether it is the last.
+    # Fold the conditions of the bytes after this one, assuming whether it is the last: `more` is the condition that
+    # the next byte is there, `fewer` its opposite, `known` has what holds if all bytes so far have a successor.
     known: dict[ex.Expr, ex.Expr] = {}
     groups = []
     for number, field in enumerate(type.seq):
@@ -342,7 +366,9 @@ def varint(type: Type) -> list[Group]:
             return []
         fewer = ex.Binary(ex.OPPOSITE[more.op], more.left, more.right)
         done = {**known, more: ex.Literal(False), fewer: ex.Literal(True)}
+        # "b0 < 0x80" also bounds the value of the byte, so that `fold` can drop a mask (`b0 & 0x7f`).
         below = {fewer.left: fewer.right.value} if fewer.op == "<" and isinstance(fewer.right, ex.Literal) else {}
+        # If this byte is the last, none of the later bytes may be there.
         if any(one is None or ex.fold(one, done, below) != ex.Literal(False) for one in later):
             return []
         groups.append(Group(field, fewer, ex.fold(value, done, below)))
@@ -351,7 +377,10 @@ def varint(type: Type) -> list[Group]:
 
 
 def one_byte(type: Type) -> tuple[str, ex.Expr] | None:
-    """The condition for a variable-length integer of one byte; None for other types."""
+    """Return the comparison that holds for a variable-length integer of one byte; None for other types.
+
+    It is an operator and a limit: ("<", 0x80) means that a byte below 0x80 is the integer itself.
+    """
     groups = varint(type)
     if not groups or "valid" in groups[0].field.raw:
         return None
@@ -363,11 +392,11 @@ def one_byte(type: Type) -> tuple[str, ex.Expr] | None:
 
 
 MOST_BITS = 1 << 63
-"""Bits of a type at most; no file is as long."""
+"""Largest size of a type, in bits; no file is as long."""
 
 
 def kind_bits(kind: Kind) -> int | None:
-    """Bits of a stored kind; None where that depends on the data, and for values that are not stored."""
+    """Return the bits that a value of a kind takes; None where that depends on the data, and for values not stored."""
     if isinstance(kind, Structure):
         return type_bits(kind.type)
     if isinstance(kind, Bits):
@@ -376,7 +405,7 @@ def kind_bits(kind: Kind) -> int | None:
 
 
 def element_bits(field: Field) -> int | None:
-    """Bits of a field, or of one element if it is repeated; None where that depends on the data."""
+    """Return the bits of a field, or of one element if it is repeated; None where that depends on the data."""
     if "contents" in field.raw:
         return 8 * len(contents(field))
     if field.size is not None:
@@ -388,7 +417,7 @@ def element_bits(field: Field) -> int | None:
 
 
 def type_bits(type: Type) -> int | None:
-    """Bits of the fields of a type together; None where one depends on the data, or is of the type itself."""
+    """Return the bits of all fields of a type; None where one depends on the data, or is of the type itself."""
     if "bits" not in type.known:
         type.known["bits"] = None  # for a type within itself
         type.known["bits"] = _sum(type)
@@ -409,6 +438,6 @@ def _sum(type: Type) -> int | None:
 
 
 def constant(expr: ex.Expr) -> int | None:
-    """The value of an expression of constants; None for others."""
+    """Return the value of an expression of constants; None for others."""
     found = ex.fold(expr)
     return found.value if isinstance(found, ex.Literal) and type(found.value) is int else None

@@ -1,9 +1,15 @@
 """The arguments that the reader of each type needs, and the facts that its values have to store.
 
-It also refuses types in which bits of both orders may be within one byte, as Kaitai's languages do not agree on these.
-To find them, it follows states of reading through the fields: the order of the bits that were read last with the number
-of bits of their byte that were read (1 to 7), or None at the start of a byte.  A type has a set of states in which it
-may begin, and one in which it may end for each of them.  States are passed on until there are no new ones.
+For each type of a specification, the compiler writes a reader: a function that makes an object of the type's class
+from bytes. Most readers take only the bytes, a start and an end. Expressions with `_io` (the stream), `_parent` (the
+structure around) or `_root` (the outermost structure) need these as arguments; instances, which are read or computed
+on access, need that the object has stored them.
+
+The module also rejects types in which bits of both orders may be within one byte, as Kaitai's target languages do
+not agree on these. To find them, it follows states of reading through the fields: the order of the bits that were
+read last with the number of bits of their byte that were read (1 to 7), or None at the start of a byte. A type has a
+set of states in which it may begin, and one in which it may end for each of them. States are passed on until none
+is new.
 """
 
 from __future__ import annotations
@@ -35,9 +41,10 @@ KEYS = ("if", "size", "pos", "io", "repeat-expr", "repeat-until", "value", "pare
 
 @dataclass(slots=True)
 class ReaderNeeds:
-    """Which arguments the reader of a type takes: `stream` (start of its stream), `parent`, `root`, ...
+    """Arguments that the reader of a type takes, and facts that its objects store.
 
-    `keeps_*`: objects remember it, for instances that are read or computed on access.
+    `stream`: the bytes in which positions of the type are counted; `parent`, `root`: the structure around it and the
+    outermost one. `keeps_*`: objects store it, for instances that are read or computed on access.
     """
 
     stream: bool = False
@@ -79,7 +86,7 @@ def is_bounded(type: Type, expr: ex.Expr, item: Kind, known: dict[str, bool] | N
 
 
 def expressions(field: Field) -> Iterator[ex.Expr]:
-    """Every expression that belongs to a field."""
+    """Yield every expression that belongs to a field."""
     for key in KEYS:
         if (found := field.expr(key)) is not None:
             yield found
@@ -92,11 +99,13 @@ def expressions(field: Field) -> Iterator[ex.Expr]:
                 yield ex.parse(value)
     elif valid is not None:
         yield ex.parse(valid)
+    # A choice of types: `{switch-on: expression, cases: ...}`.
     type = field.raw.get("type")
     if isinstance(type, dict):
         yield ex.parse(type["switch-on"])
     if (found := field.call("process")) is not None:
         yield from found.arguments
+    # Arguments of the types that are read, as in `type: entry(n)`.
     if field.value is None:
         for structure in structures(field.one):
             yield from structure.arguments
@@ -109,11 +118,14 @@ def uses(expr: ex.Expr, name: str) -> bool:
 
 @functools.lru_cache(maxsize=10_000)
 def _names(expr: ex.Expr) -> frozenset[str]:
+    """Return the names in an expression, except those of the remaining size (`_io.size - _io.pos`)."""
     return frozenset(ex.names(without_rest(expr)))
 
 
 STREAM_SIZE = ex.Member(ex.Name("_io"), "size")
+"""`_io.size`: the size of the stream."""
 HERE = ex.Member(ex.Name("_io"), "pos")
+"""`_io.pos`: the current position in the stream."""
 
 
 def without_rest(expr: ex.Expr) -> ex.Expr:
@@ -130,11 +142,12 @@ def is_position(expr: ex.Expr) -> bool:
 
 
 _PLACES = frozenset(("pos", "eof"))
+"""Members of `_io` that depend on the current position."""
 
 
 @functools.lru_cache(maxsize=10_000)
 def words(expr: ex.Expr) -> frozenset[str]:
-    """Every name in an expression, of members as well."""
+    """Return every name in an expression, of members as well."""
     every = ex.nodes(expr)
     found = {one.id for one in every if isinstance(one, ex.Name)}
     return frozenset(found | {one.name for one in every if isinstance(one, ex.Member)})
@@ -143,7 +156,7 @@ def words(expr: ex.Expr) -> frozenset[str]:
 def _that_ask(instances: list[Field], asked: set[str]) -> frozenset[str]:
     """Return `asked` with the names of all instances that use one of these names, directly or through others."""
     names_used: dict[str, set[str]] = {}
-    for one in instances:  # of several types, which share names
+    for one in instances:  # instances of several types may share a name: treated as one
         names_used.setdefault(one.id, set()).update(*map(words, expressions(one)))
     while found := {id for id, names in names_used.items() if id not in asked and not names.isdisjoint(asked)}:
         asked |= found
@@ -151,10 +164,11 @@ def _that_ask(instances: list[Field], asked: set[str]) -> frozenset[str]:
 
 
 def find_moving(model: Model) -> None:
-    """Set `drifting` and `moving` of a model.
+    """Set `drifting` and `moving` of a model: names of instances whose value depends on when they are first requested.
 
-    Drifting instances are read at the current position of the stream, as they have no `pos`; moving ones also include
-    those that use the current position.  Both depend on the time at which they are first requested.
+    Drifting instances are read at the current position of the stream, as they have no `pos`; moving ones also
+    include those that use the current position. `moving` is None if no expression needs the stream to have a current
+    position.
     """
     instances = [one for type in model.types() for one in type.instances.values()]
     drifting = {one.id for one in instances if one.value is None and "pos" not in one.raw}
@@ -163,32 +177,37 @@ def find_moving(model: Model) -> None:
     own = {ex.Member(ex.Name("_io"), name) for name in _PLACES}
     fields = [one for type in model.types() for one in type.seq]
     every = [node for one in fields for expr in expressions(one) for node in ex.nodes(expr)]
+    # `_io.pos` of a structure itself is known while it is read; that of another structure (`entry._io.pos`) has to be
+    # kept.
     others = any(isinstance(one, ex.Member) and one.name in _PLACES and one not in own for one in every)
     model.moving = moving if moving or others else None
 
 
 def _own_stream(field: Field) -> bool:
-    """Whether a field is read from a stream of its own: it has a size."""
+    """Return whether a field is read from a stream of its own, as it has a size."""
     return field.size is not None or field.to_end
 
 
 def inherits_order(type: Type) -> bool:
-    """Whether a type inherits the byte order that one around it has found in the data."""
+    """Return whether a type inherits the byte order that one around it has found in the data."""
     return type.endian == DECIDED and type.decides is None
 
 
 def keeps_order(type: Type) -> bool:
-    """Whether a structure stores the byte order found in the data, for instances that are read later."""
+    """Return whether a structure stores the byte order found in the data, for instances that are read later."""
     return type.endian == DECIDED and any(one.value is None for one in type.instances.values())
 
 
 def keeps_run(type: Type) -> bool:
-    """Whether a structure stores the budgets of its reading, for instances that are evaluated on access."""
+    """Return whether a structure stores the run (the budgets of its reading), for what is computed on access.
+
+    That are its instances and `to-string`, in third-party specifications.
+    """
     return type.root.model.foreign and (bool(type.instances) or "to-string" in type.raw)
 
 
 def deciding(type: Type) -> Iterator[ex.Expr]:
-    """The expressions by which a type determines its byte order from the data."""
+    """Yield the expressions by which a type determines its byte order from the data."""
     decides = type.decides
     if decides is not None:
         yield ex.parse(decides["switch-on"])
@@ -198,7 +217,8 @@ def deciding(type: Type) -> Iterator[ex.Expr]:
 def find_needs(model: Model) -> dict[Type, ReaderNeeds]:
     """Return the needs of every type, those of its parts included.
 
-    Raises `UnsupportedError` for bits of both orders within a byte.
+    For third-party specifications, also set `moving`, `drifting` and `shares` of the model. Raises
+    `UnsupportedError` for bits of both orders within a byte.
     """
     needs = {type: ReaderNeeds() for type in model.types()}
     for type, need in needs.items():
@@ -218,6 +238,7 @@ def find_needs(model: Model) -> dict[Type, ReaderNeeds]:
         model.shares = shares_bytes(needs)
         check_bit_orders(needs)
     if model.foreign:  # every structure knows the one around it, and its stream
+        # With `parent:`, a field is given another parent, so the root cannot be found by following parents.
         cut = any("parent" in field.raw for type in needs for field in type.fields())
         for type, need in needs.items():
             need.keeps_stream = need.keeps_parent = True
@@ -227,8 +248,8 @@ def find_needs(model: Model) -> dict[Type, ReaderNeeds]:
 
 
 def _pass_on(needs: dict[Type, ReaderNeeds]) -> None:
-    """Pass the needs of a type on to the types that it is part of."""
-    outer: dict[Type, dict[Type, None]] = {}  # by type, those that it is part of
+    """Add the needs of each type to the types that it is part of, until nothing changes."""
+    outer: dict[Type, dict[Type, None]] = {}  # by type, those that contain it (a set in order)
     for type in needs:
         for field in (*type.seq, *type.instances.values()):
             for one in structures(field.one) if field.value is None else ():
@@ -250,7 +271,7 @@ def _direct(field: Field, need: ReaderNeeds, found: Iterable[ex.Expr]) -> None:
 
 def _kept(field: Field, need: ReaderNeeds, found: Iterable[ex.Expr]) -> None:
     """Note the facts (stream, parent, root) that objects store for the expressions of an instance."""
-    position = field.value is not None and is_position(field.value)  # computed while reading
+    position = field.value is not None and is_position(field.value)  # computed while reading, when the stream is there
     need.keeps_stream |= field.value is None
     for expr in found:
         need.keeps_stream |= uses(expr, "_io") and not position
@@ -259,7 +280,10 @@ def _kept(field: Field, need: ReaderNeeds, found: Iterable[ex.Expr]) -> None:
 
 
 def _others(type: Type, needs: dict[Type, ReaderNeeds]) -> None:
-    """Note in `needs` which types keep `_io`, `_parent` or `_root`, because expressions of `type` use these of them."""
+    """Note in `needs` which types keep `_io`, `_parent` or `_root`, because expressions of `type` use these of them.
+
+    Raises `UnsupportedError` if the type is not part of the specification (opaque).
+    """
     for field in (*type.seq, *type.instances.values()):
         for expr in expressions(field):
             for node in ex.nodes(expr):
@@ -325,7 +349,7 @@ def check_bit_orders(types: Iterable[Type]) -> None:
 
 
 def _orders(kind: Kind) -> Iterator[bool]:
-    """The orders of the bits that a kind may be."""
+    """Yield the orders of the bits that a kind may be: True for big-endian."""
     if isinstance(kind, Bits):
         yield kind.big
     elif isinstance(kind, Switch):
@@ -335,7 +359,12 @@ def _orders(kind: Kind) -> Iterator[bool]:
 
 
 class _BitStates:
-    """The states in which types may end, by type and the state in which it begins; `changed` if there are new ones."""
+    """States in which the reading of each type may end, for each state in which it may begin.
+
+    Attributes:
+        ends: By type and state at its beginning, the states at its end that are known so far.
+        changed: Whether the last pass added types or states, so that another is needed.
+    """
 
     def __init__(self, types: Iterable[Type]) -> None:
         self.ends: dict[tuple[Type, BitState], set[BitState]] = {(type, None): set() for type in types}
@@ -355,33 +384,41 @@ class _BitStates:
         self.ends[type, begin] |= states
 
     def field(self, field: Field, states: set[BitState]) -> set[BitState]:
-        """The states after a field that is read in one of `states`."""
+        """Return the states after a field that is read in one of `states`."""
+        # `many`: number of elements; None if the data decides it.
         count = field.expr("repeat-expr")
         many = 1 if not field.repeat else None if count is None else constant(count)
         if many is None:
+            # Any number of elements: repeat until no new state is found.
             after, before = self.one(field, field.one, states), set[BitState]()
             while not after <= before:
                 before |= after
                 after = after | self.one(field, field.one, after)
             return after if field.repeat == "until" and field.condition is None else after | states
         after = states
-        for _ in range(many if many < 16 else many % 8 + 8):  # the same after 8 more
+        for _ in range(many if many < 16 else many % 8 + 8):  # bits in a byte repeat after 8 elements
             after = self.one(field, field.one, after)
         return after if field.condition is None else after | states
 
     def one(self, field: Field, kind: Kind, states: set[BitState]) -> set[BitState]:
-        """The states after one value of a kind."""
+        """Return the states after one value of a kind.
+
+        Raises `UnsupportedError` if bits of the other order come before it.
+        """
         if isinstance(kind, Bits):
             if any(state is not None and state[0] != kind.big for state in states):
                 raise UnsupportedError("bits of both orders within a byte are not supported", field.where)
+            # bits taken of the last byte; 0 is the start of the next
             used = {((0 if state is None else state[1]) + kind.width) % 8 for state in states}
             return {(kind.big, many) if many else None for many in used}
         if isinstance(kind, Switch):
             kinds = [one for _, one in kind.cases] + ([] if kind.default is None else [kind.default])
             after = set[BitState]().union(*(self.one(field, one, states) for one in kinds))
             return after if kind.default is not None else after | states
+        # Everything but bits and structures in the same stream starts at a byte and ends at one.
         if not isinstance(kind, Structure) or kind.type.opaque or not is_inline(field):
             return {None}
+        # New states of a type are followed in the next pass.
         new = [(kind.type, state) for state in states if (kind.type, state) not in self.ends]
         self.ends.update((one, set()) for one in new)
         self.changed |= bool(new)

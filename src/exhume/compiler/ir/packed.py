@@ -1,7 +1,11 @@
 """Which lists of structures of one size are unpacked together, and what a row of them consists of.
 
-Only third-party specifications have such lists.  A row is packed if nothing in it has to be decided while it is read:
-it consists of numbers, bytes and strings of fixed sizes, all in one byte order, and of structures of these.
+Only third-party specifications have such lists. A row is an element of the list. It is packed if nothing in it has
+to be decided while it is read: it consists of numbers, bytes and strings of fixed sizes, all in one byte order, and
+of structures of these. Then one call of `struct` reads all of its values.
+
+Readers of third-party specifications work on a budget: of steps, so that no data keeps them busy forever, and of
+bytes of memory (`held`). Reading a row takes from both.
 """
 
 from __future__ import annotations
@@ -16,21 +20,25 @@ from exhume.compiler.ir.fixed import byte_order, fixed_bytes, fixed_text, stored
 from exhume.compiler.ir.rows import FEW
 
 LONG = 64
-"""Bytes at once that are worth counting; less is part of a step."""
+"""Size in bytes from which a row is charged for its memory; for less, the charge of a step is enough."""
 
 MOST_VALUES = 100
-"""Values of a row that are unpacked together."""
+"""Most values of a row that are unpacked together; rows of more are read one by one."""
 
 VALUES_OF_A_STEP = 16
-"""Values of a row that are one more step of the budget."""
+"""Number of values for which reading a row takes one more step of the budget."""
 
 _CHECKED = frozenset(("valid", "process", "terminator", "contents", "pad-right", "parent"))
-"""Keys of a field that apply to each value."""
+"""Keys of a field that have to be applied to each value, so that it cannot be unpacked together with others."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A field of a packed structure: `inner` is one structure, or those of a list; of numbers and bytes it is empty."""
+    """A field of a packed structure.
+
+    `inner` has the structure that the field is, or those of the list that it is; it is empty for numbers, bytes and
+    strings.
+    """
 
     field: Field
     inner: tuple[Packed, ...] = ()
@@ -44,14 +52,14 @@ class Packed:
     parts: tuple[Part, ...]
 
     def structures(self) -> Iterator[Packed]:
-        """Itself, and all that are in it."""
+        """Yield this structure and all that are in it."""
         yield self
         for part in self.parts:
             for one in part.inner:
                 yield from one.structures()
 
     def fields(self) -> list[Field]:
-        """The numbers, bytes and strings of it and of all that are in it, in sequence."""
+        """Return all numbers, bytes and strings of this structure and of those in it, in the order of the data."""
         return [
             field
             for part in self.parts
@@ -61,9 +69,13 @@ class Packed:
 
 @dataclass(frozen=True, slots=True)
 class PackedRows:
-    """The elements of a list: what each consists of, and the bytes that it is given, `size` of the specification.
+    """The elements of a list that are unpacked together.
 
-    With `own`, each is a stream of its own.
+    Attributes:
+        row: Layout of an element.
+        size: Bytes from the start of an element to that of the next.
+        own: Whether the specification states this size (`size`): it may be larger than what the fields take, and each
+            element gets a stream of its own.
     """
 
     row: Packed
@@ -72,35 +84,39 @@ class PackedRows:
 
     @property
     def used(self) -> int:
-        """Bytes of a row that its fields take."""
+        """Bytes of a row that its fields take, at most `size`."""
         return sum(map(stored_size, self.row.fields()))
 
     @property
     def texts(self) -> bool:
-        """Whether there are strings, which may not be valid in their encoding."""
+        """Whether a row has strings, which may not be valid in their encoding."""
         return any(one.one == TEXT for one in self.row.fields())
 
     @property
     def steps(self) -> int:
-        """Steps of the budget that a row is charged for."""
+        """Steps of the budget that a row is charged for: one for each structure, and more if it has many values."""
         return sum(1 for _ in self.row.structures()) + len(self.row.fields()) // VALUES_OF_A_STEP
 
     @property
     def held(self) -> int:
-        """Bytes of memory that a row is charged for: as much as by the reader of one row, or more."""
+        """Bytes of memory that a row is charged for: as much as by the reader of one row, or more.
+
+        Strings take up to two bytes of memory for each that is stored.
+        """
         texts = sum(2 * stored_size(one) for one in self.row.fields() if one.one == TEXT)
         return texts + (self.size if self.size > LONG else 0)
 
 
 def packed_rows(field: Field) -> PackedRows | None:
-    """The rows of a list whose elements are unpacked together; None for all other fields."""
+    """Return the rows of a list whose elements are unpacked together; None for all other fields."""
     kind = field.one
     if field.repeat not in ("expr", "eos") or not isinstance(kind, Structure) or field.to_end:
         return None
     if not _CHECKED.isdisjoint(field.raw) or kind.type.root.model.moving is not None:
         return None
     row = _packed(kind.type)
-    if row is None or (kind.type.parent is None and any(part.inner for part in row.parts)):  # which have it as root
+    # Structures within the root type of a specification have the row as `_root`, so it has to be there before them.
+    if row is None or (kind.type.parent is None and any(part.inner for part in row.parts)):
         return None
     fields = row.fields()
     orders = {byte_order(one.one) for one in fields} - {None}
@@ -108,7 +124,8 @@ def packed_rows(field: Field) -> PackedRows | None:
         return None
     rows = PackedRows(row, 0, own=field.size is not None)
     size = _number(field.size) if rows.own else rows.used
-    if size is None or size < rows.used or (size == rows.used and kind.type.raw.get("-columns")):  # read as columns
+    # Rows without gaps between them may be read as columns, which is faster.
+    if size is None or size < rows.used or (size == rows.used and kind.type.raw.get("-columns")):
         return None
     return PackedRows(row, size, rows.own)
 
@@ -129,6 +146,8 @@ def _packed(type: Type, depth: int = 4) -> Packed | None:
                 return None
             parts.append(Part(field))
             continue
+        # A list within a row has a constant, small length, and its structures have neither a stream nor a root of their
+        # own.
         many = 1 if not field.repeat else _number(field.expr("repeat-expr")) if field.repeat == "expr" else None
         own = field.size is not None or field.to_end or field.one.type.root is not type.root
         if own or many is None or not 0 < many <= FEW or field.one.type.parent is None:
@@ -141,7 +160,7 @@ def _packed(type: Type, depth: int = 4) -> Packed | None:
 
 
 def _is_plain(field: Field) -> bool:
-    """Whether a field is a number, or bytes or a string of one size."""
+    """Return whether a field is a number, or bytes or a string of one size."""
     kind = field.one
     return (isinstance(kind, (Integer, SimpleKind)) and kind.size > 0 and field.size is None) or (
         fixed_bytes(field) or fixed_text(field)
@@ -149,5 +168,5 @@ def _is_plain(field: Field) -> bool:
 
 
 def _number(expr: ex.Expr | None) -> int | None:
-    """The number that an expression is; None for all other expressions."""
+    """Return the integer that an expression is; None for all other expressions."""
     return expr.value if isinstance(expr, ex.Literal) and type(expr.value) is int else None

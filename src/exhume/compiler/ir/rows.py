@@ -1,7 +1,11 @@
 """The way to read each field of a row, and its columns: decided once, for Python and for compiled code.
 
-A row is an element of a list whose fields become columns.  `way` says how a field is read, `columns` under which names
-and as which numbers it is kept, and the rest says which lists have rows at all.
+A row is an element of a list whose fields become columns: one array of numbers per field for the whole list, instead
+of one object per element. Bytes and strings become two columns, with the positions of start and end in the data.
+`way` says how a field is read, `columns` under which names and as which numbers it is kept, and the rest says which
+lists have rows at all.
+
+Codes of arrays are those of the module `array`: "B" for unsigned numbers of one byte, "q" for signed ones of eight.
 """
 
 from __future__ import annotations
@@ -25,44 +29,51 @@ from exhume.compiler.refusal import UnsupportedError
 
 CODED = frozenset(("terminator", "pad-right", "process"))
 """Keys of bytes whose end does not depend on a size alone."""
+
 FEW = 16
-"""Elements of a list of constant length for which columns cost more than objects."""
+"""Longest list of constant length, in elements, that is not read as columns: for so few, objects cost less."""
 
 
 class ReadMethod(enum.Enum):
     """Method that reads one field of a row."""
 
     UP_TO_LAST = enum.auto()
-    """Structures up to the last one: where they start and end."""
+    """List of structures that ends by a condition (`repeat-until`); only its start and end are kept."""
     NUMBERS = enum.auto()
-    """Numbers of one width: where they start and end."""
+    """List of numbers of one width; only its start and end are kept."""
     MARKED = enum.auto()
-    """Bytes up to the byte that ends them."""
+    """Bytes up to a terminator."""
     CODED = enum.auto()
-    """Bytes, a string or a structure that something else ends, pads or encodes."""
+    """Bytes, a string or a structure that is terminated or padded within its size, or encoded by `process`."""
     CONTENTS = enum.auto()
     """Bytes that are always the same."""
     BYTES = enum.auto()
+    """Bytes whose number a size states."""
     TEXT = enum.auto()
+    """A string whose number of bytes a size states."""
     NUMBER = enum.auto()
+    """An integer or float of whole bytes."""
     SCALAR = enum.auto()
     """A structure that stands for one number."""
     STRUCTURE = enum.auto()
     """A structure whose fields become columns of the row."""
     BITS = enum.auto()
+    """A number of some bits."""
     CHOICE = enum.auto()
+    """A value whose type depends on another value (`switch-on`)."""
     OTHER = enum.auto()
+    """Anything else; rows that contain it are not supported."""
 
 
 def way(field: Field) -> ReadMethod:
-    """The read method of a field."""
+    """Return the read method of a field."""
     if field.repeat:
         return ReadMethod.UP_TO_LAST if field.repeat == "until" else ReadMethod.NUMBERS
     return read_method_of_one(field)
 
 
 def read_method_of_one(field: Field) -> ReadMethod:
-    """The read method of a single value, whether the field is repeated or not."""
+    """Return the read method of a single value, or of an element of a repeated field."""
     kind = field.one
     if ends_with_a_byte(field):
         return ReadMethod.MARKED
@@ -82,15 +93,17 @@ def read_method_of_one(field: Field) -> ReadMethod:
 
 
 def shares_word(last: Field, field: Field) -> bool:
-    """Whether bits continue in the bytes of those before them."""
+    """Return whether the bits of `field` continue in the bytes of those before it, `last`."""
     one, other = last.one, field.one
     return isinstance(one, Bits) and isinstance(other, Bits) and one.big == other.big
 
 
 def lengths(type: Type) -> frozenset[str]:
-    """Fields that only give the lengths of others, which follow from where those start and end.
+    """Return the names of fields that only state the length of other fields, of a type of exhume's own specifications.
 
-    External specifications have none: each field is a column there.
+    They need no column, as start and end of the other field are kept. A name is that of the size itself (`size: n`),
+    or of the structure that contains it (`size: n.value`). Third-party specifications have none: each field is a
+    column.
     """
     if type.root.model.foreign:
         return frozenset()
@@ -100,7 +113,7 @@ def lengths(type: Type) -> frozenset[str]:
 
 
 def array_code(kind: Kind) -> str | None:
-    """The code of an array for numbers of a kind; None for what is not one number."""
+    """Return the code of an array for numbers of a kind; None for anything but one number."""
     if isinstance(kind, Integer) and kind.size:
         return CODES[kind.size].lower() if kind.signed else CODES[kind.size]
     if isinstance(kind, SimpleKind) and kind.size:
@@ -111,18 +124,19 @@ def array_code(kind: Kind) -> str | None:
 
 
 def span(name: str) -> list[tuple[str, str]]:
-    """The columns of where something starts and ends: names and array codes."""
+    """Return names and array codes of the two columns for the start and the end of a value."""
     return [(f"{name}_start", "q"), (f"{name}_end", "q")]
 
 
 def columns(field: Field, prefix: str) -> list[tuple[str, str]]:
-    """The columns of a field: names and array codes.  None where it has columns of its fields, or is known anyway.
+    """Return the columns of a field as (name, array code); none if its value is known anyway or has columns of its own.
 
-    Raises `UnsupportedError` for what has no column.
+    `prefix` is put before the names, for fields of a structure within the row. Raises `UnsupportedError` for fields
+    that fit no column.
     """
     name, kind = f"{prefix}{field.id}", field.one
     if field.repeat:
-        many = numbers_of(field)
+        many = numbers_of(field)  # None: a list that is not numbers
         return span(name if field.repeat == "until" or many is None else f"{prefix}{many.name}")
     if field.size == ex.Literal(0) or field.id in lengths(field.owner) or "contents" in field.raw:
         return []
@@ -135,7 +149,7 @@ def columns(field: Field, prefix: str) -> list[tuple[str, str]]:
 
 
 def common_code(kinds: list[Kind]) -> str:
-    """The code of an array for numbers of any of some kinds.  Raises `UnsupportedError` if there is none."""
+    """Return the code of an array for numbers of any of some kinds.  Raises `UnsupportedError` if there is none."""
     if all(isinstance(one, SimpleKind) and one.kind == "float" and one.size for one in kinds):
         return "f" if all(isinstance(one, SimpleKind) and one.size == 4 for one in kinds) else "d"
     numbers = [(one.size, one.signed) for one in kinds if isinstance(one, Integer) and one.size]
@@ -145,20 +159,24 @@ def common_code(kinds: list[Kind]) -> str:
         return {1: "B", 2: "H", 4: "I", 8: "Q"}[max(size for size, _ in numbers)]
     if all(signed for _, signed in numbers):
         return {1: "b", 2: "h", 4: "i", 8: "q"}[max(size for size, _ in numbers)]
+    # Kinds with and without a sign fit 64 signed bits, unless one needs 64 unsigned ones.
     if (8, False) in numbers:
         raise UnsupportedError("numbers that fit no array have no column")
     return "q"
 
 
 def numbers_in_place(field: Field) -> Numbers | None:
-    """The numbers of a repeated field of a row whose position alone is kept; None for all other fields."""
+    """Return the numbers of a repeated field of a row whose position alone is kept; None for all other fields."""
     if isinstance(field.one, Structure) or field.repeat == "until" or "valid" in field.raw:
         return None
     return numbers_of(field)
 
 
 def takes_bytes(field: Field, around: tuple[Type, ...] = ()) -> bool:
-    """Whether a field, or an element of it, is always there and takes at least one byte."""
+    """Return whether a field, or an element of it, is always there and takes at least one byte.
+
+    `around` are the types that contain it.
+    """
     return _takes_bytes(field, field.one, around)
 
 
@@ -177,6 +195,8 @@ def _takes_bytes(field: Field, kind: Kind, around: tuple[Type, ...]) -> bool:
         return bool(contents(field))
     if kind in (BYTES, TEXT):
         size, raw = field.size, field.raw
+        # Bytes up to a terminator take at least that one, unless a missing terminator is allowed (`eos-error: false`)
+        # or it is left in the stream (`consume: false`).
         ended = "terminator" in raw or raw.get("type") == "strz"
         whole = raw.get("eos-error", True) and raw.get("consume", True) and not field.to_end
         fixed = isinstance(size, ex.Literal) and isinstance(size.value, int) and size.value > 0
@@ -185,16 +205,20 @@ def _takes_bytes(field: Field, kind: Kind, around: tuple[Type, ...]) -> bool:
 
 
 def always_takes_bytes(type: Type, around: tuple[Type, ...] = ()) -> bool:
-    """Whether a structure takes at least one byte."""
+    """Return whether a structure takes at least one byte, whatever the data; `around` are the types that contain it."""
     return any(one.condition is None and not one.repeat and takes_bytes(one, around or (type,)) for one in type.seq)
 
 
 def rows_are_plain(type: Type) -> bool:
-    """Whether every field of a type is always there and takes bytes, and nothing is read only on request."""
+    """Return whether a row of a type needs no decision: no optional fields, no instances that are read on request.
+
+    It also has to have a number, so that it takes bytes, and to nest structures in at most four levels.
+    """
     return _rows_are_plain(type, 4, {})
 
 
 def _rows_are_plain(type: Type, depth: int, known: dict[tuple[Type, int], bool]) -> bool:
+    """Return `_row_is_plain`, computed once for each type and depth: types may contain each other."""
     if (type, depth) not in known:
         known[type, depth] = _row_is_plain(type, depth, known)
     return known[type, depth]
@@ -215,13 +239,17 @@ def _row_is_plain(type: Type, depth: int, known: dict[tuple[Type, int], bool]) -
 
 
 def mark_rows(model: Model) -> None:
-    """Mark the lists of objects that can give columns: those in structures that are not repeated themselves."""
+    """Set the key `-rows` of the lists whose objects can be read again as columns.
+
+    These are lists of types with the key `-tabled`, in structures that are not elements of a list themselves.
+    """
+    # by type, the types of the structures in it
     within = {
         type: [kind.type for one in type.fields() if one.value is None for kind in structures(one.one)]
         for type in model.types()
     }
     waiting = [kind.type for type in within for one in type.fields() if one.repeat for kind in structures(one.one)]
-    many: set[Type] = set()
+    many: set[Type] = set()  # elements of lists, and everything in them
     while waiting:
         type = waiting.pop()
         if type not in many:
@@ -230,14 +258,15 @@ def mark_rows(model: Model) -> None:
     for type in within:
         for one in type.fields() if type not in many else ():
             if one.repeat and isinstance(one.one, Structure) and one.one.type.raw.get("-tabled"):
-                marks: dict[str, bool] = one.raw  # type: ignore[assignment]  # a copy
+                marks: dict[str, bool] = one.raw  # type: ignore[assignment]  # `raw` is read-only for all others
                 marks["-rows"] = True
 
 
 def is_list_of_rows(field: Field, model: Model) -> bool:
-    """Whether a repeated field is a list of rows that are all read alike, and long enough for columns."""
+    """Return whether a repeated field is a list of rows that are all read alike, and long enough for columns."""
     if field.to_end or _is_few(field):
         return False
+    # A size may not depend on the element or on the position, and an element in a stream of its own may not be checked.
     size = set() if field.size is None else words(field.size)
     sized = model.moving is None and field.repeat != "until" and {"valid", "parent"}.isdisjoint(field.raw)
     alike = CODED.isdisjoint(field.raw) and (field.size is None or sized)
@@ -245,6 +274,6 @@ def is_list_of_rows(field: Field, model: Model) -> bool:
 
 
 def _is_few(field: Field) -> bool:
-    """Whether something is repeated so few times that columns for it cost more than objects."""
+    """Return whether something is repeated so few times that columns for it cost more than objects."""
     count = field.expr("repeat-expr")
     return isinstance(count, ex.Literal) and isinstance(count.value, int) and count.value <= FEW

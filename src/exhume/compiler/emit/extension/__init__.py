@@ -1,11 +1,16 @@
 """From audited readers in Python to one extension module that does the same at the speed of C.
 
-The text of the module has nothing of a specification in it: variables, fields and constants have numbers, and what they
-stand for is given to it when it is loaded (`Extension.plan`).  What compiled code does not reckon with, a number that
-is too large for the machine or bytes that are not in a row, it leaves to the interpreted reader, which stays available.
+The readers are Python functions that exhume generated from a specification of a user.  They were audited: checked to
+contain no statement that exhume would not emit.  Each is translated to a Cython function.  Those that have no
+translation stay interpreted ("uncovered").
 
-No name, no text and no constant of a specification is in such source, except numbers.  So it is enough to check
-each of its words before it is built (`check_vocabulary`): no specification can make it contain anything else.
+The text of the module has nothing of a specification in it: variables, fields and constants have numbers, and their
+meaning is passed to the module when it is loaded (`Extension.plan`).  Data that compiled code cannot process, such
+as a number that is too large for the machine or bytes that are not contiguous, it leaves to the interpreted reader,
+which stays available.
+
+No name, no text and no constant of a specification is in such source, except numbers.  So it is enough to check each
+of its words before it is built (`check_vocabulary`): no specification can make it contain anything else.
 """
 
 from __future__ import annotations
@@ -29,14 +34,16 @@ from exhume.compiler.refusal import UnsupportedError
 __all__ = ["Extension", "extension"]
 
 Plan = dict[str, list[tuple[object, ...]]]
+"""Rows of each table of the plan, by the name of the table; see `Extension`."""
 
 
 @dataclass(frozen=True)
 class Extension:
-    """An extension module: its text in Cython, and what it is given when it is loaded.
+    """An extension module: its text in Cython, and the facts that it is given when it is loaded.
 
-    `plan` has `values`, `slots` and `makers` by their numbers, and the functions that replace others: `readers` and
-    `getters`.  `left` are those that stay interpreted, with why.
+    `plan` has the tables `values`, `slots`, `makers` and `rows`, whose rows have numbers, the functions that replace
+    interpreted ones (`readers` and `getters`, which are those of instances), and the digest of the source.  `left`
+    are the functions that stay interpreted, with the reason.
     """
 
     text: str
@@ -45,21 +52,22 @@ class Extension:
 
 
 def extension(texts: Mapping[str, str]) -> Extension:
-    """The extension module for the readers of a package, by path, which were audited.
+    """Return the extension module for the readers of a package; `texts` has their modules by path, which were audited.
 
-    Raises `UnsupportedError` when its text would have anything that no extension has.
+    Raises `UnsupportedError` if its text would contain a word that no extension has.
     """
     every, table = sources(texts), Table()
     out: list[str] = []
     plan: Plan = {"readers": [], "getters": []}
     left: list[tuple[str, str]] = []
+    # By (module, name) of a reader, the name of its C function.
     found = {
         (id, name): f"f{number}"
         for number, (id, name) in enumerate(
             (id, name) for id, source in every.items() for name in source.functions if not name.startswith("fill")
         )
     }
-    while True:  # a reader that stays interpreted is one that others cannot call as compiled code
+    while True:  # compiled readers cannot call interpreted ones, so each that stays interpreted may add others
         wrong = _uncovered(every, found)
         if not wrong:
             break
@@ -106,7 +114,7 @@ def extension(texts: Mapping[str, str]) -> Extension:
 
 
 def _rows(every: dict[str, Source], found: dict[tuple[str, str], str]) -> Iterator[tuple[object, ...]]:
-    """The classes of columns, each with the compiled reader of its elements, by module and name."""
+    """Yield the classes of columns, each with the compiled reader of its elements: module, class and reader."""
     for id, source in every.items():
         for cls in source.classes.values():
             if cls.element and (id, cls.element) in found:
@@ -114,7 +122,7 @@ def _rows(every: dict[str, Source], found: dict[tuple[str, str], str]) -> Iterat
 
 
 def _uncovered(every: dict[str, Source], found: dict[tuple[str, str], str]) -> dict[tuple[str, str], str]:
-    """The functions that have no compiled form, and why."""
+    """Return the functions that have no compiled form, with the reason."""
     wrong = {}
     for key, name in found.items():
         try:
@@ -127,7 +135,7 @@ def _uncovered(every: dict[str, Source], found: dict[tuple[str, str], str]) -> d
 
 
 def _calls(every: dict[str, Source], found: dict[tuple[str, str], str]) -> dict[tuple[str, str], set[tuple[str, str]]]:
-    """The readers that each reader calls."""
+    """Return the readers that each reader calls, by (module, name)."""
     calls: dict[tuple[str, str], set[tuple[str, str]]] = {}
     for key in found:
         one = Function(every[key[0]], every, Table(), every[key[0]].functions[key[1]])
@@ -146,6 +154,7 @@ def package_texts(made: Extension) -> dict[str, str]:
 
 
 PLAN_DOC = '"""What the extension module beside it is given; never edited by hand."""\n\n'
+"""Beginning of the module with the plan."""
 PACKAGE = '''"""Readers compiled by `exhume compile`; never edited by hand."""
 
 
@@ -172,9 +181,13 @@ _begin()
 
 
 _WORD = re.compile(r'"[^"]*"|\'[^\']*\'|[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[^\sA-Za-z0-9_]')
+"""Strings, names, numbers and single signs of a source."""
 _NUMBERED = re.compile(r"[vpnfgrqa][0-9]+$")
+"""Names with a number: variables, pointers, lengths, functions, getters, arguments."""
 _SIGNS = frozenset("()[]{}<>=+-*/%&|^~.,:!?")
+"""Signs that an extension module contains."""
 _TEXTS = frozenset(("''",))
+"""Strings that an extension module contains: only the empty one."""
 WORDS = frozenset(
     """
     def cdef return if else while for in range try except as pass break and or not is
@@ -195,10 +208,11 @@ WORDS = frozenset(
     p n
     """.split()  # noqa: SIM905 - many words
 )
+"""Names and keywords that an extension module contains."""
 
 
 def check_vocabulary(text: str) -> None:
-    """Raise `UnsupportedError` for source with anything that extension modules do not contain."""
+    """Raise `UnsupportedError` for source with a word that extension modules do not contain."""
     for number, line in enumerate(text.split("\n"), 1):
         for word in _WORD.findall(line):
             known = word.isdigit() or word in _SIGNS or word in WORDS or word in _TEXTS or _NUMBERED.match(word)

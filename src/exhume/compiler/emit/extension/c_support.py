@@ -4,6 +4,11 @@ A column grows to twice its size, and is cut to its length once all of its numbe
 width does not hold a number, or there is no more memory, the reader raises `Again`.
 
 Reads are checked by their callers (`need`, `spans`); the offsets of an object's fields are taken from its class once.
+
+Names of the C functions: `l4` and `b4` read 4 bytes with the lowest or the highest first; `need`, `fits` and `spans`
+check that bytes are in the data; `again` raises `Again`, and `refuse` does so on a condition; `slot_...` access the
+field of an object at an offset; `put_...` store a number there; `see`, `is_seen` and `seen_slot` use a cache (`Seen`)
+of the last class that had a field; `push4` appends a number of 4 bytes to a column.
 """
 
 from __future__ import annotations
@@ -224,13 +229,14 @@ typedef struct { PyObject *made; char *data; size_t many, room; } Column;
 static int grow(Column *column);
 /* Put a number at the end of a column: whether that is impossible. */
 <pushes>"""
+# The C function that appends a number to a column, one for each width: `check` tests that the number fits.
 _PUSH = """static inline int push{name}(Column *column, {given}) {{
     if ({check}(column->many == column->room && !grow(column))) return 1;
     (({type} *)column->data)[column->many++] = ({type})value;
     return 0;
 }}
 """
-_KINDS = [
+_KINDS = [  # name of the function, type in the array, and parameters
     *((size, f"uint{8 * size}_t", "int64_t value, int64_t least, int64_t most") for size in (1, 2, 4)),
     (8, "uint64_t", "uint64_t value"),
     ("f", "float", "double value"),

@@ -2,6 +2,13 @@
 
 When compiled code cannot continue, the call from Python that began it restores the budgets and calls the interpreted
 reader.  All calls within are interpreted too: otherwise, the number of attempts would double with every level.
+
+`CALLS` is Cython.  Its classes replace generated functions: `Reader` a function that reads a type, `Getter` the
+property of an instance, `Rows` the iteration over columns.  `enter`, `leave` and `fail` are around each call from
+Python.  Global variables of a thread: `active` (compiled code runs), `interpreting` (an interpreted reader that it
+called runs), `deep` (nesting of structures), `outside` (the structure being read will be in no other one). `again()`
+raises `Again`.  A `Seen` is the cache of one place in the code: the last class and where it has the field. `F`, `G`,
+`M`, `K`, `O` are tables by number: readers, getters, makers of structures, constants, offsets of slots.
 """
 
 from __future__ import annotations

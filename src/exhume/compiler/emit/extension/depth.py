@@ -1,9 +1,11 @@
 """How deep compiled code goes: as far as the stack of its thread reaches, part of every extension module.
 
 Readers of structures within structures call themselves, and a file decides how often.  So each of them that could go
-deep (`guarded`) begins with `deeper`, which ends compiled reading where less than a reserve of the stack is left: the
-interpreted readers, which do not need the stack, start over.  Where the system does not report where the stack ends,
-the first call of a thread is taken to have `ASSUMED` bytes left.
+deep (`guarded`) begins with `deeper`, which ends compiled reading where less than a reserve of the stack is left:
+the interpreted readers, which do not need the stack, start over.  Where the system does not report where the stack
+ends, the first call of a thread is taken to have `ASSUMED` bytes left.
+
+`DEPTH_C` is C, `DEPTH_NAMES` declares its names to Cython, and `DEPTH` is Cython that uses them.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from graphlib import TopologicalSorter
 from typing import TypeVar
 
 EVERY = 4
-"""One of so many readers that call each other examines how much of the stack is left."""
+"""In a chain of calls, each reader whose height is a multiple of this examines how much of the stack is left."""
 
 DEPTH_C = r"""
 #include <pthread.h>
@@ -87,12 +89,13 @@ Reader = TypeVar("Reader", bound=Hashable)
 
 
 def guarded(calls: Mapping[Reader, set[Reader]]) -> set[Reader]:
-    """The readers that examine the stack, by the ones that each calls.
+    """Return the readers that examine the stack; `calls` has the readers that each one calls.
 
     Those are all that may call themselves, through others, and every `EVERY`-th in a chain of calls.
     """
     found = set()
     for key, called in calls.items():
+        # Follow the calls from one reader: does any path lead back to it?
         seen: set[Reader] = set()
         waiting = list(called)
         while waiting:
@@ -104,6 +107,6 @@ def guarded(calls: Mapping[Reader, set[Reader]]) -> set[Reader]:
             found.add(key)
     others = {key: called - found for key, called in calls.items() if key not in found}
     heights: dict[Reader, int] = {}
-    for key in TopologicalSorter(others).static_order():  # what a reader calls comes before it
+    for key in TopologicalSorter(others).static_order():  # a reader comes after those that it calls
         heights[key] = 1 + max((heights[one] for one in others[key]), default=0)
     return found | {key for key, height in heights.items() if height % EVERY == 0}

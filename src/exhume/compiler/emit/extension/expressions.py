@@ -1,4 +1,9 @@
-"""Expressions of audited readers as Cython: in the machine's numbers where they fit, as objects where not."""
+"""Expressions of audited readers as Cython: in machine numbers where they fit, as Python objects elsewhere.
+
+Each expression becomes code and a kind (see `kinds`).  The runtime functions in the code are part of every extension
+module: `near` checks that a number may be a position, `sat` and `satu` cut a number to the largest word, `sliced`
+and `seek` work on the bytes of a view without objects, `slot_get` and `field_of` get fields of objects.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +15,8 @@ from exhume.compiler.emit.extension.kinds import (
     LIST,
     MOST,
     OBJECT,
+    OPERATORS,
+    ORDERS,
     PLACE,
     RUN,
     STREAM,
@@ -24,32 +31,7 @@ from exhume.compiler.emit.extension.kinds import (
     boxed,
 )
 
-OPERATORS: dict[type[ast.AST], str] = {
-    ast.Add: "+",
-    ast.Sub: "-",
-    ast.Mult: "*",
-    ast.FloorDiv: "//",
-    ast.Div: "/",
-    ast.Mod: "%",
-    ast.LShift: "<<",
-    ast.RShift: ">>",
-    ast.BitAnd: "&",
-    ast.BitOr: "|",
-    ast.BitXor: "^",
-    ast.Lt: "<",
-    ast.LtE: "<=",
-    ast.Gt: ">",
-    ast.GtE: ">=",
-    ast.Eq: "==",
-    ast.NotEq: "!=",
-    ast.Is: "is",
-    ast.IsNot: "is not",
-    ast.In: "in",
-    ast.NotIn: "not in",
-    ast.USub: "-",
-    ast.Invert: "~",
-}
-ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
+# Names of Python that readers use: functions and classes, and errors.
 BUILTINS = frozenset(
     ("bool", "bytes", "float", "int", "isinstance", "len", "list", "max", "memoryview", "min", "range", "str", "tuple")
 )
@@ -57,21 +39,23 @@ ERRORS = frozenset(("AssertionError", "AttributeError", "UnicodeDecodeError"))
 PUBLIC = {"at", "base", "end", "left"}
 """Attributes of a stream that are positions."""
 BUDGETS = {"held", "most", "size", "steps"}
+"""Attributes of a `Run`, the budgets of a reading."""
 METHODS = frozenset("append find from_bytes hold is_eof over pos rstrip size spent with_traceback within".split())  # noqa: SIM905
 """Methods that have the same name in Cython: of the classes that readers share, and of Python."""
 SMALL = 1 << 31
+"""Integers below this are written as they are; larger ones with a type, as C would take them for `int`."""
 LONGEST = 7
 """Most bytes of a bit field that is read into a machine word."""
 ENCODINGS = {"UTF-8": 1, "UTF8": 1, "ASCII": 2, "US-ASCII": 2, "ISO-8859-1": 3, "LATIN-1": 3}
-"""Encodings that compiled code knows itself."""
+"""Encodings that compiled code decodes itself, with their numbers there; all others are 0."""
 
 
 class UncoveredError(Exception):
-    """Code that is left to the interpreted reader."""
+    """Raised for code that has no compiled form; the interpreted reader stays in use."""
 
 
 class UnknownError(Exception):
-    """A variable whose kind is not known yet."""
+    """Raised for a variable whose kind is not known yet; a later pass over the function knows it."""
 
 
 class Expressions:
@@ -83,20 +67,20 @@ class Expressions:
         self.table = table
         self.kinds: dict[str, Kind | None] = {}
         """Kinds of the variables; None: not known yet."""
-        self.numbers: dict[str, int] = {}
+        self.numbers: dict[str, int] = {}  # of the variables in the Cython code
         self.columns: dict[str, str] = {}
         """Type codes of columns, by the variable that contains the `append` of the column."""
         self.is_instance = False
         """Whether the function reads an instance: the fields of its object are there already."""
 
     def variable(self, name: str) -> str:
-        """A variable under its number."""
+        """Return the name of a variable in Cython: `v` and its number."""
         return f"v{self.numbers.setdefault(name, len(self.numbers))}"
 
     # The meaning of names other than variables.
 
     def _global(self, name: str) -> tuple[str, Kind]:
-        """The code and kind of a name other than a variable: an import, enum, class, function, or name of Python.
+        """Return code and kind of a name other than a variable: an import, enum, class, function, or name of Python.
 
         Raises `UncoveredError` for any other name.
         """
@@ -113,9 +97,9 @@ class Expressions:
         raise UncoveredError(name)
 
     def expr(self, node: ast.expr) -> tuple[str, Kind]:  # noqa: C901 - one case for each form
-        """The code and kind of an expression; it may be used anywhere.
+        """Return code and kind of an expression; the code may be used in any place.
 
-        Raises `UncoveredError` for what has no compiled form, and `UnknownError` while kinds are being found out.
+        Raises `UncoveredError` for forms without a compiled form, and `UnknownError` while a kind is not known yet.
         """
         match node:
             case ast.Constant(value):
@@ -146,7 +130,7 @@ class Expressions:
             case ast.Compare(left, ops, others):
                 return self._compare(left, ops, others), TRUTH
             case ast.IfExp(orelse=ast.Call(func=ast.Name("ended")) as call):
-                return self.expr(call)  # which finds out as fast
+                return self.expr(call)  # the other branch only saves a call in Python
             case ast.IfExp(test, body, other):
                 (one, two), kind = self._unified([body, other])
                 return f"({one} if {self.truth(test)} else {two})", kind
@@ -160,11 +144,11 @@ class Expressions:
         raise UncoveredError(type(node).__name__)
 
     def object(self, node: ast.expr) -> str:
-        """An expression as an object."""
+        """Return the code of an expression as a Python object."""
         return boxed(*self.expr(node))
 
     def truth(self, node: ast.expr) -> str:
-        """An expression as a condition."""
+        """Return the code of an expression as a condition."""
         if isinstance(node, ast.BoolOp):
             word = " and " if isinstance(node.op, ast.And) else " or "
             return f"({word.join(self.truth(one) for one in node.values)})"
@@ -174,7 +158,9 @@ class Expressions:
         return text if kind in (TRUTH, OBJECT) else boxed(text, kind)
 
     def place(self, node: ast.expr) -> str:
-        """An expression as a place in the data, or a size, as C code; large values are cut to 64 bits by `satu`."""
+        """Return the code of an expression as a position in the data, or a size; `satu` cuts large values to 64
+        bits.
+        """
         match node:
             case ast.BinOp(left, ast.Add(), right) if OBJECT in (kinds := [self.expr(one)[1] for one in (left, right)]):
                 if any(isinstance(kind, MachineWord) and kind.bits <= PLACE for kind in kinds):
@@ -185,14 +171,14 @@ class Expressions:
         return f"near(satu({text}))" if kind == UNSIGNED else f"place({boxed(text, kind)})"
 
     def word(self, node: ast.expr) -> str:
-        """A number as one of the machine's; those that are farther away become the farthest."""
+        """Return the code of a number as a machine word; numbers outside of its range become the nearest word."""
         text, kind = self.expr(node)
         if isinstance(kind, MachineWord) and kind.bits <= MOST:
             return text
         return f"satu({text})" if kind == UNSIGNED else f"sat({boxed(text, kind)})"
 
     def _constant(self, value: Any) -> tuple[str, Kind]:
-        """The code and kind of a constant: integers of a word as they are, other values as shared objects."""
+        """Return code and kind of a constant: integers of a word as they are, other values as shared objects."""
         if value is None:
             return "None", OBJECT
         if isinstance(value, bool):
@@ -204,6 +190,7 @@ class Expressions:
         return self.table.constant(value), OBJECT
 
     def _tuple(self, node: ast.expr, items: list[ast.expr]) -> tuple[str, Kind]:
+        """Return code and kind of a tuple; one of constants is a shared object."""
         try:
             return self.table.constant(ast.literal_eval(node)), OBJECT
         except ValueError:
@@ -211,16 +198,18 @@ class Expressions:
             return f"({listed})", OBJECT
 
     def owner(self, node: ast.expr) -> ReaderObject | None:
-        """The class of an object, where that is known."""
+        """Return the class of an object; None if it is not known."""
         match node:
             case ast.Name(id) if isinstance(kind := self.kinds.get(id), ReaderObject):
                 return kind
         return None
 
     def _attribute(self, node: ast.Attribute) -> tuple[str, Kind]:
-        """The code and kind of `x.name`: a member of a C struct for streams and budgets, a slot for known structures.
+        """Return code and kind of `x.name`: a member of a C struct for streams and budgets, a slot for known
+        structures.
 
-        `io.at` becomes `v0.at`, and `entry.size` `slot_get(v1, ...)`, or `field_of(v1, ...)` if its class is not known.
+        `io.at` becomes `v0.at`, and `entry.size` `slot_get(v1, ...)`, or `field_of(v1, ...)` if its class is not
+        known.
         """
         name = node.attr
         if isinstance(node.value, ast.Name) and node.value.id in self.source.modules:
@@ -243,11 +232,12 @@ class Expressions:
         return f"getattr({boxed(text, kind)}, {self.table.constant(name)})", OBJECT
 
     def is_view(self, node: ast.expr) -> str | None:
-        """The number of the variable that holds all the bytes, where an expression is that."""
+        """Return the number of the variable with all the bytes, if an expression is this variable; else None."""
         return self.variable("view")[1:] if isinstance(node, ast.Name) and node.id == "view" in self.kinds else None
 
     def _subscript(self, value: ast.expr, index: ast.expr) -> tuple[str, Kind]:
-        """The code and kind of `value[index]`; a slice of the data is taken by `sliced`, which makes no slice object.
+        """Return code and kind of `value[index]`; a slice of the data is taken by `sliced`, which makes no slice
+        object.
 
         Raises `UncoveredError` for a single byte of the data, which only an assignment may read.
         """
@@ -267,21 +257,24 @@ class Expressions:
         return f"{self.object(value)}[{boxed(number, kind)}]", OBJECT
 
     def _call(self, node: ast.Call) -> tuple[str, Kind]:
-        """The code and kind of a call: of a C function for calls that readers often make, else of the Python object."""
+        """Return code and kind of a call: of a C function for calls that readers often make, else of the Python
+        object.
+        """
         for made in (self._runtime_call(node), self._machine_call(node)):
             if made is not None:
                 return made
         listed = [self.object(one) for one in node.args]
-        if node.keywords:  # one of them is a word of Cython
+        if node.keywords:  # as a dictionary, since a name may be a keyword of Cython
             named = [f"{self.table.constant(one.arg)}: {self.object(one.value)}" for one in node.keywords]
             listed.append(f"**{{{', '.join(named)}}}")
         return f"{self.object(node.func)}({', '.join(listed)})", OBJECT
 
     def _runtime_call(self, node: ast.Call) -> tuple[str, Kind] | None:
-        """The code of a call of a reader, of an enum, or of a function that readers share; None for any other.
+        """Return code and kind of a call of a reader, of an enum, or of a function that readers share; None for any
+        other.
 
-        `make_entry()` becomes `slot_make(...)`, and `find(run, view, b"|", at, end)` `seek(v0, p1, n1, 124, v2, v3)`.
-        For the variable `v1` of a view, `p1` points to its bytes and `n1` is their number.
+        `make_entry()` becomes `slot_make(...)`, and `find(run, view, b"|", at, end)` `seek(v0, p1, n1, 124, v2,
+        v3)`. For the variable `v1` of a view, `p1` points to its bytes and `n1` is their number.
         """
         match node:
             case ast.Call(func=ast.Name(made)) if made in self.source.makers:
@@ -320,7 +313,7 @@ class Expressions:
         return None
 
     def _machine_call(self, node: ast.Call) -> tuple[str, Kind] | None:
-        """The code of a call of a built-in function or a method with a C equivalent; None for any other."""
+        """Return code and kind of a call of a built-in function or a method with a C equivalent; None for any other."""
         match node:
             case ast.Call(func=ast.Name("len"), args=[one]):
                 if isinstance(one, ast.Attribute) and f"add_{one.attr}" in self.columns:
@@ -343,16 +336,18 @@ class Expressions:
         return None
 
     def _member(self, module: str, name: str, number: ast.expr) -> tuple[str, Kind]:
+        """Return code and kind of the member of an enum with a number."""
         map = self.table.enum(module, self.every[module].enums[name])
         return f"member_of({map}, {self.object(number)})", OBJECT
 
     def _binary(self, left: ast.expr, op: ast.operator, right: ast.expr) -> tuple[str, Kind]:
-        """The code and kind of `left op right`: in machine words if the result fits, for objects otherwise."""
+        """Return code and kind of `left op right`: in machine words if the result fits, for objects otherwise."""
         (one, here), (two, there) = self.expr(left), self.expr(right)
         sign = OPERATORS[type(op)]
         if isinstance(here, MachineWord) and isinstance(there, MachineWord):
             bits = bits_after(op, here, there, right)
             if bits is not None and bits <= MOST:
+                # A constant alone would be computed as a C `int`.
                 if isinstance(left, ast.Constant):
                     one = f"<int64_t> {one}"
                 return f"({one} {sign} {two})", MachineWord(bits)
@@ -377,11 +372,12 @@ class Expressions:
         return [boxed(text, kind) for text, kind in found], OBJECT
 
     def _either(self, word: str, values: list[ast.expr]) -> tuple[str, Kind]:
+        """Return code and kind of `and` or `or` between values, which is one of them."""
         texts, kind = self._unified(values)
         return f"({word.join(texts)})", kind
 
     def _compare(self, left: ast.expr, ops: list[ast.cmpop], others: list[ast.expr]) -> str:
-        """The code of a comparison, which may be a chain (`a <= b < c`).
+        """Return the code of a comparison, which may be a chain (`a <= b < c`).
 
         Machine words are compared if, of each two neighbors, at least one fits into a word: the other may become the
         largest word.  Otherwise objects are compared, as by `==` if one value is an object.
@@ -405,6 +401,7 @@ class Expressions:
             ):
                 negated = "not " if isinstance(equality, ast.NotEq) else ""
                 return f"({negated}equals({self.object(left)}, {self.word(others[0])}))"
+        # `apart`: values that are words, but no constants; `whole`: no value is of a kind that only objects compare.
         apart = [
             isinstance(kind, MachineWord) and not isinstance(one, ast.Constant)
             for one, kind in zip(nodes, kinds, strict=True)
@@ -423,11 +420,10 @@ class Expressions:
             out += f" {OPERATORS[type(op)]} {text}"
         return f"({out})"
 
-    def _are_words(self, nodes: list[ast.expr]) -> bool:
-        return all(isinstance(self.expr(one)[1], MachineWord) for one in nodes)
-
     def _member_of(self, left: ast.expr, op: ast.cmpop, right: ast.expr) -> str:
-        """The code of `left in right`, or `not in`: comparisons for a number in a tuple or a `range`, Python's else."""
+        """Return the code of `left in right`, or `not in`: comparisons for a number in a tuple or `range`, Python's
+        `in` else.
+        """
         (text, kind), word = self.expr(left), OPERATORS[type(op)]
         match right:
             case ast.Tuple(items) if isinstance(kind, MachineWord) and all(
@@ -442,7 +438,7 @@ class Expressions:
 
 
 def _unsure(kinds: list[Kind]) -> list[tuple[Kind, Kind]]:
-    """Neighbors that both may be cut when they are made words."""
+    """Return the pairs of neighbors that both may be cut when they are made words."""
     return [
         pair
         for pair in itertools.pairwise(kinds)

@@ -1,4 +1,8 @@
-"""Readers and instances as Cython functions: what each variable is, and the function that Python calls."""
+"""Readers and instances as Cython functions: the kind of each variable, and the function that Python calls.
+
+Variables of Cython have C types.  The kind of a variable follows from the values that the Python function assigns to
+it: a machine word, a float, an object of a known class, or any object.
+"""
 
 from __future__ import annotations
 
@@ -38,6 +42,8 @@ FIXED: dict[str, Kind] = {
     "run": RUN,
     "view": OBJECT,
 }
+"""Kinds of the variables that mean the same in all readers."""
+
 ROUNDS = 12
 """Most passes over a function to find the kinds of its variables; a variable whose kind still changes is an object."""
 
@@ -133,14 +139,18 @@ class Function(Statements):
                     yield name, MachineWord(PLACE)
 
     def _assigned(self, targets: list[ast.expr], value: ast.expr) -> Iterator[tuple[str, Kind]]:
-        """The variables that one assignment sets, with their kinds; none while the kind of the value is not known."""
+        """Yield the variables that one assignment sets, with their kinds; none while the kind of the value is not
+        known.
+        """
         names = [one.id for one in targets if isinstance(one, ast.Name)]
         try:
             match targets, value:
+                # `a, b = unpack(view, at)`, a format of `struct`.
                 case [ast.Tuple(into)], _ if (kinds := self.unpacked(value)) is not None:
                     yield from (
                         (one.id, kind) for one, kind in zip(into, kinds, strict=True) if isinstance(one, ast.Name)
                     )
+                # `value, at = read_entry(...)`.
                 case [ast.Tuple([one, after])], ast.Call() if (found := self.reader_of(value)) is not None:
                     if isinstance(one, ast.Name):
                         yield one.id, self.result(found)
@@ -184,7 +194,7 @@ class Function(Statements):
     # The functions.
 
     def compiled(self, name: str, guarded: bool) -> list[str]:
-        """The function that compiled code calls; one that is `guarded` examines the stack."""
+        """Return the Cython function `name`; one that is `guarded` examines the stack."""
         self.infer()
         given, parameters = self._arguments()
         self.lines: Lines = Lines()
@@ -212,7 +222,12 @@ class Function(Statements):
         return [f"cdef object {name}({', '.join(given)}):", *head.lines, *parameters, *body]
 
     def _arguments(self) -> tuple[list[str], list[str]]:
-        """The arguments of the compiled function, and statements that take the parameters of a type out of them."""
+        """Return the arguments of the compiled function, and statements that take the parameters of a type out of
+        `rest`.
+
+        All readers have the same C arguments, so that any can be called through one pointer type; unused ones are
+        `a3`, ...
+        """
         if self.owner_class is not None:
             return [f"object {self.variable('self')}"], []
         number = self.variable("view")[1:]
@@ -234,7 +249,9 @@ class Function(Statements):
         return given, lines.lines
 
     def kept(self) -> tuple[str | None, str | None, str | None]:
-        """The slots of what an instance gave, of the stream and of the budgets, where the class has them."""
+        """Return the slots for the value of an instance, the stream and the budgets; None for those that the class
+        lacks.
+        """
         assert self.owner_class is not None
         slots, found = self.owner_class.slots, None
         for one in self.node.body:
@@ -245,7 +262,7 @@ class Function(Statements):
 
 
 def _bound(node: ast.FunctionDef) -> list[str]:
-    """Every variable that a function assigns, in order."""
+    """Return every variable that a function assigns, in order."""
     found: dict[str, None] = {}
     for one in ast.walk(node):
         match one:

@@ -1,4 +1,8 @@
-"""The parsed interpreted readers, which are compiled, and the kinds of their variables: machine numbers or objects."""
+"""The parsed interpreted readers, which are compiled, and the kinds of their variables: machine numbers or objects.
+
+A kind determines the C type of a variable.  Integers are machine words if it is known how many bits they need, so
+that no operation overflows 64 bits; others are Python objects.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +28,9 @@ class ReaderObject:
     name: str
 
 
+# Kinds without details: any Python object; a condition; a number of [0, 2^64); a C double; ...
 OBJECT, TRUTH, UNSIGNED, FLOAT = "object", "truth", "unsigned", "float"
+# ... the runtime's classes for a stream and for the budgets of a reading; a Python list; a column being filled.
 STREAM, RUN, LIST, COLUMN = "stream", "run", "list", "column"
 Kind = MachineWord | ReaderObject | str
 
@@ -57,6 +63,7 @@ LOADS: dict[str, tuple[int, Kind]] = {
 AROUND = ("at", "end", "io", "parent", "root", "big", "run")
 """Parameters of every compiled reader, after the bytes."""
 WIDTHS = {"B": 1, "b": 1, "H": 2, "h": 2, "I": 4, "i": 4, "Q": 8, "q": 8, "f": 4, "d": 8}
+"""Bytes of a number in a column, by the code of the column's array."""
 
 DECLARED = {
     OBJECT: "object",
@@ -68,6 +75,7 @@ DECLARED = {
     LIST: "list",
     COLUMN: "Column",
 }
+"""Type in Cython of a variable, by its kind."""
 START = {
     OBJECT: "None",
     TRUTH: "False",
@@ -78,6 +86,38 @@ START = {
     LIST: "None",
     COLUMN: "Column(NULL, NULL, 0, 0)",
 }
+"""First value of a variable, by its kind."""
+
+
+OPERATORS: dict[type[ast.AST], str] = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.FloorDiv: "//",
+    ast.Div: "/",
+    ast.Mod: "%",
+    ast.LShift: "<<",
+    ast.RShift: ">>",
+    ast.BitAnd: "&",
+    ast.BitOr: "|",
+    ast.BitXor: "^",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.Is: "is",
+    ast.IsNot: "is not",
+    ast.In: "in",
+    ast.NotIn: "not in",
+    ast.USub: "-",
+    ast.Invert: "~",
+}
+"""Sign of an operator in Cython, by its class in the syntax tree."""
+
+ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
+"""Operators that compare the order of two values."""
 
 
 def declared(kind: Kind) -> str:
@@ -117,8 +157,8 @@ class Table:
     """Bits of the numbers that readers put into fields, by class and field; None for fields of anything else."""
     sites: int = 0
     """Number of places that get a field of an object of an unknown class; each remembers the last class."""
-    _numbers: dict[object, int] = field(default_factory=dict)
-    _slots: dict[tuple[str, str, str], int] = field(default_factory=dict)
+    _numbers: dict[object, int] = field(default_factory=dict)  # of each object in `values`
+    _slots: dict[tuple[str, str, str], int] = field(default_factory=dict)  # of each field in `slots`
 
     def _value(self, *one: object) -> str:
         """Return code for a Python object of the table of constants, which contains equal ones once."""
@@ -155,7 +195,7 @@ class Table:
         return f"&M[{self.makers.index((module, name)) + 1}]"
 
     def site(self) -> str:
-        """Return code for the cache of one more place that asks objects of unknown classes for a field."""
+        """Return code for the cache of one more place in the code that gets a field of objects of unknown classes."""
         self.sites += 1
         return f"&S[{self.sites - 1}]"
 
@@ -176,7 +216,7 @@ class Table:
 
 @dataclass
 class ReaderClass:
-    """A class of readers: its slots, its instances, and its columns with their codes."""
+    """A generated class: its slots, its properties, and array codes by column if it is a class of columns."""
 
     name: str
     slots: tuple[str, ...] = ()
@@ -194,8 +234,11 @@ class Source:
     formats: dict[str, str] = field(default_factory=dict)
     """The format of each `struct.Struct` constant by its name."""
     shared: dict[str, str] = field(default_factory=dict)
+    """Names in `_layout`, the module that all readers share, by their names here."""
     given: set[str] = field(default_factory=set)
+    """Names that are imported from the caller's objects."""
     modules: dict[str, str] = field(default_factory=dict)
+    """Other modules of readers by their names here."""
     classes: dict[str, ReaderClass] = field(default_factory=dict)
     functions: dict[str, ast.FunctionDef] = field(default_factory=dict)
     makers: dict[str, str] = field(default_factory=dict)
@@ -204,7 +247,7 @@ class Source:
     """Paths of enum classes by the names of the functions that return their members."""
 
     def add(self, node: ast.stmt) -> None:
-        """Note what one statement binds."""
+        """Note the names that one statement of the module binds."""
         match node:
             case ast.ImportFrom(module="_layout", names=names):
                 self.shared |= {one.asname or one.name: one.name for one in names}
@@ -233,7 +276,7 @@ class Source:
 
 
 def _class(node: ast.ClassDef) -> ReaderClass:
-    """The slots, properties, reader of an element and array codes of a generated class, from its syntax tree."""
+    """Return the slots, properties, reader of an element and array codes of a generated class, from its syntax tree."""
     found = ReaderClass(node.name)
     for one in node.body:
         match one:
@@ -259,7 +302,9 @@ def _element(node: ast.FunctionDef) -> str:
 
 
 def _array(line: ast.stmt) -> list[tuple[str, str]]:
-    """The column and array code of a line `self.size: array[int] = array("I")`, as a list; empty for other lines."""
+    """Return the column and array code of a line `self.size: array[int] = array("I")`, as a list; empty for other
+    lines.
+    """
     match line:
         case ast.AnnAssign(
             target=ast.Attribute(attr=column),
@@ -270,7 +315,7 @@ def _array(line: ast.stmt) -> list[tuple[str, str]]:
 
 
 def sources(texts: Mapping[str, str]) -> dict[str, Source]:
-    """The modules of a package by their ids; `texts` by path."""
+    """Return the modules of a package by their ids, parsed; `texts` has their sources by path."""
     found = {}
     for path in sorted(texts):
         if path not in OURS:
@@ -288,7 +333,10 @@ def boxed(text: str, kind: Kind) -> str:
 
 
 def bits_after(op: ast.operator, one: MachineWord, other: MachineWord, right: ast.expr) -> int | None:
-    """The bits of the result of an operator on two numbers; None if it may not fit, or may raise."""
+    """Return the bits of the result of an operator on two numbers; None if it may not fit, or may raise.
+
+    `right` is the second operand: with a constant, the result is often known to be smaller.
+    """
     constant = right.value if isinstance(right, ast.Constant) and isinstance(right.value, int) else None
     most = max(one.bits, other.bits)
     match op:

@@ -1,4 +1,9 @@
-"""Statements of audited readers as Cython."""
+"""Statements of audited readers as Cython.
+
+The forms of statements are those that exhume emits.  Where a statement raises an error, compiled code calls `again`,
+which ends it, and the interpreted reader repeats the reading and raises the error.  In Cython, variables are `v0`,
+`v1`, ...; `p0` and `n0` are the pointer to the bytes of a view and their number.
+"""
 
 from __future__ import annotations
 
@@ -40,11 +45,11 @@ class Statements(TextStatements):
         self.readers: dict[tuple[str, str], str] = {}
         """The compiled readers, by module and name."""
         self.shallower = False
-        """Whether a structure that ends is one less within each other."""
+        """Whether the function counts how deep structures are nested: it calls `shallower` when it returns."""
         self.parameters: frozenset[str] = frozenset()
         """Names of the parameters of the structure that is read."""
         self.scanned: ReaderClass | None = None
-        """The columns that are filled."""
+        """The class of columns that the function fills; None if it reads one structure."""
 
     def body(self, nodes: list[ast.stmt]) -> None:
         """Emit the translation of consecutive statements."""
@@ -59,7 +64,9 @@ class Statements(TextStatements):
             self.statement(waiting.pop(0))
 
     def _elements(self, nodes: list[ast.stmt]) -> int:
-        """A statement for a list that learns what reads its elements as columns; how many statements these were."""
+        """Emit one statement for the two that wrap a list as `Rows`; return how many statements were translated: 2 or
+        0.
+        """
         match nodes:
             case [
                 ast.Assign([ast.Name(name)], ast.Call(ast.Name(rows), [ast.Name(found)])),
@@ -74,12 +81,12 @@ class Statements(TextStatements):
         return 0
 
     def _block(self, opening: str, nodes: list[ast.stmt]) -> None:
+        """Emit a block with the translation of statements."""
         with self.lines.block(opening):
             self.body(nodes)
 
     def statement(self, node: ast.stmt) -> None:  # noqa: C901 - one case for each form
-        """One statement.  Raises `UncoveredError`."""
-        # The forms are those that the compiler emits. What is not among them stays interpreted.
+        """Emit the translation of one statement.  Raises `UncoveredError` for forms that exhume does not emit."""
         lines = self.lines
         match node:
             case ast.Assign(value=ast.Constant(value)) if value is ...:
@@ -103,7 +110,7 @@ class Statements(TextStatements):
             case ast.If(body=[*_, ast.Expr(value=ast.Call(ast.Name(name) | ast.Attribute(attr=name))), _]) if (
                 name.startswith("fill")
             ):
-                return  # the loop that follows reads those as well, as fast
+                return  # `fill_` reads rows at once; the loop after it reads all rows as fast in compiled code
             case ast.If(test=test, body=[*_, ast.Raise()], orelse=[]):
                 lines.add(f"refuse({self.truth(test)})")
             case ast.If(test=test, body=body, orelse=other):
@@ -126,7 +133,7 @@ class Statements(TextStatements):
                 kept = f"SLOT({self.variable('self')}, {self._slot(ast.Name('self'), name)})"
                 with lines.block(f"if is_kept({kept}):"):
                     lines.add(f"return <object> {kept}")
-            case ast.Try(body=body, orelse=other):  # what goes wrong is left to the interpreted reader
+            case ast.Try(body=body, orelse=other):  # errors are left to the interpreted reader
                 self.body(body)
                 self.body(other)
             case ast.Delete(targets=[ast.Attribute(value=of, attr=name)]):
@@ -135,6 +142,7 @@ class Statements(TextStatements):
                 raise UncoveredError(type(node).__name__)
 
     def _slot(self, of: ast.expr, name: str) -> str:
+        """Return code for the slot of a field.  Raises `UncoveredError` if the class of the object is not known."""
         owner = self.owner(of)
         if owner is None or name not in self.every[owner.module].classes[owner.name].slots:
             raise UncoveredError("a field of what is not known")
@@ -165,6 +173,7 @@ class Statements(TextStatements):
                     for goal, item in zip(into, items, strict=True):
                         self._put(goal, item)
                     return
+            # `x = view[i]`, a single byte.
             case [ast.Name("one" | _)], ast.Subscript(of, index) if not isinstance(index, ast.Slice):
                 if (every := self.is_view(of)) is not None:
                     place = self.place(index)
@@ -230,12 +239,12 @@ class Statements(TextStatements):
                 raise UncoveredError("a target")
 
     def _note(self, owner: ReaderObject, name: str, kind: Kind) -> None:
-        """Note what a reader puts into a field."""
+        """Note the kind of a value that a reader puts into a field."""
         if not self.is_instance:
             self.table.put(owner, name, kind)
 
     def as_place(self, text: str, kind: Kind) -> str:
-        """Code as a place."""
+        """Return code that converts a value to a position."""
         if kind == TRUTH:
             return f"(<int64_t> {text})"
         if isinstance(kind, MachineWord):
@@ -275,7 +284,7 @@ class Statements(TextStatements):
     # Bytes.
 
     def _formats(self, node: ast.expr) -> tuple[str, ...] | None:
-        """The format of an unpacker, or both where the data decides the byte order; None for other functions."""
+        """Return the format of an unpacker, or both if the data decides the byte order; None for other functions."""
         match node:
             case ast.Name(id) if id in self.source.formats:
                 return (self.source.formats[id],)
@@ -285,7 +294,7 @@ class Statements(TextStatements):
         return None
 
     def unpacked(self, node: ast.expr) -> list[Kind] | None:
-        """Kinds of the values that a call of an unpacker returns."""
+        """Return the kinds of the values that a call of an unpacker returns; None for other calls."""
         match node:
             case ast.Call(func=unpack, args=[_, _]) if (formats := self._formats(unpack)) is not None:
                 return [LOADS[letter][1] for letter, _ in parts(formats[0])]
@@ -338,7 +347,7 @@ class Statements(TextStatements):
     # Readers.
 
     def reader_of(self, node: ast.expr) -> tuple[str, str] | None:
-        """The module and the name of the reader that an expression calls."""
+        """Return module and name of the compiled reader that an expression calls; None for other expressions."""
         match node:
             case ast.Call(func=ast.Name(name)) if (self.source.id, name) in self.readers:
                 return self.source.id, name
@@ -348,7 +357,7 @@ class Statements(TextStatements):
         return None
 
     def arguments(self, found: tuple[str, str], call: ast.Call) -> str:
-        """The arguments of a call of a compiled reader."""
+        """Return the arguments of a call of a compiled reader, as code."""
         names = [one.arg for one in self.every[found[0]].functions[found[1]].args.args]
         view, *rest = call.args
         number = self.is_view(view)
@@ -386,7 +395,7 @@ class Statements(TextStatements):
             self._store(after, "reached", MachineWord(PLACE))
 
     def result(self, found: tuple[str, str]) -> Kind:
-        """Kind of a compiled reader's result."""
+        """Return the kind of a compiled reader's result."""
         makers = self.every[found[0]].makers
         for one in ast.walk(self.every[found[0]].functions[found[1]]):
             match one:
@@ -395,7 +404,8 @@ class Statements(TextStatements):
         return OBJECT
 
     def _push(self, add: str, value: ast.expr) -> None:
-        """The statement that appends a value to a column: `refuse(push4(&v3, v4, least, most))` for numbers of 4 bytes.
+        """Emit the statement that appends a value to a column: `refuse(push4(&v3, v4, least, most))` for 4-byte
+        numbers.
 
         Raises `UncoveredError` for a number of a kind that the array of the column does not take.
         """
@@ -422,9 +432,8 @@ class Statements(TextStatements):
             self.lines.add(f"refuse(push{WIDTHS[code]}(&{into}, {given}))")
 
     def _return(self, value: ast.expr | None) -> None:
-        """Emit statements that return from a reader, from a function that fills columns, or from a property.
-
-        A reader returns its value alone, and puts into `after[0]` where it ended.
+        """Emit statements that return from a reader (which puts into `after[0]` where it ended) or from another
+        function.
         """
         if self.shallower:
             self.lines.add("shallower()")

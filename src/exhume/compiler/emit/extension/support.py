@@ -1,7 +1,13 @@
 """The first part of every extension module: streams, budgets and checked access to bytes, as Cython.
 
-It does not depend on a specification.  Every access to a byte checks the end of the data, whatever the readers checked
-before.  A number that does not fit a machine word raises `Again`, and the interpreted reader starts from the beginning.
+It does not depend on a specification.  Every access to a byte checks the end of the data, whatever the readers
+checked before.  A number that does not fit a machine word raises `Again`, and the interpreted reader starts from the
+beginning.
+
+In its functions, `p` points to the bytes of a view and `n` is their number; `at`, `stop` and `end` are positions in
+them.  A `Run` has the budgets of a reading (`steps`, and `held` for bytes of memory), a `Stream` the position.
+`<c>`, `<names>` and names in capitals between `<` and `>` are replaced below: by the C parts, their declarations for
+Cython, and the limits of `refusal`.
 """
 
 from __future__ import annotations
@@ -389,6 +395,7 @@ cdef inline Run run_of(int64_t size):
     made.held = <HELD> + <HELD_PER_BYTE> * size
     return made
 '''
+# Insert the limits, such as `<STEPS>`.
 for _name, _value in vars(refusal).items():
     SUPPORT = SUPPORT.replace(f"<{_name}>", str(_value))
 SUPPORT = SUPPORT.replace("<c>", textwrap.indent(C + COLUMNS_C + DEPTH_C + BLOCKS_C + OWNERSHIP_C, "    ").rstrip())

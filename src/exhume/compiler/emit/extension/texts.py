@@ -1,4 +1,9 @@
-"""Text that audited readers cut out and decode, as Cython: without an object for the bytes."""
+"""Strings that audited readers cut out and decode, translated to Cython that makes no object for the bytes.
+
+A reader does this in several statements: slice the view, end the slice at a terminator, charge the memory, decode.
+These become one call.  In Cython, `p0` and `n0` are the pointer to the bytes of a view and their number, `low` and
+`high` the positions of the slice.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +15,10 @@ from exhume.compiler.emit.text import Lines
 
 
 def parts(format: str) -> list[tuple[str, int]]:
-    """The letters of a format, each with how many bytes it takes. Raises `UncoveredError`."""
-    found, many = [], ""
+    """Return the letters of a `struct` format, each with its size in bytes.  Raises `UncoveredError` for other
+    letters.
+    """
+    found, many = [], ""  # `many`: digits before a letter
     for letter in format[1:]:
         if letter.isdigit():
             many += letter
@@ -24,7 +31,7 @@ def parts(format: str) -> list[tuple[str, int]]:
 
 
 def encoding_of(node: ast.expr) -> str | None:
-    """The encoding by which an expression decodes a variable; None for other expressions."""
+    """Return the encoding by which an expression decodes a variable; None for other expressions."""
     match node:
         case ast.IfExp(ast.Call(ast.Name("isinstance")), ast.Call(ast.Attribute(ast.Name(), "decode")), other):
             return encoding_of(other)
@@ -34,7 +41,7 @@ def encoding_of(node: ast.expr) -> str | None:
 
 
 def _byte(node: ast.expr) -> int | None:
-    """The value of a single byte."""
+    """Return the value of a constant of one byte; None for other expressions."""
     match node:
         case ast.Constant(bytes(mark)) if len(mark) == 1:
             return mark[0]
@@ -48,7 +55,7 @@ class TextStatements(Expressions):
         super().__init__(source, every, table)
         self.lines: Lines = Lines()
         self.unused: frozenset[str] = frozenset()
-        """Strings that are only examined."""
+        """Variables whose value is only checked to be valid, so that no object is made for it."""
 
     def text(self, nodes: list[ast.stmt]) -> int:
         """Emit one statement for several that cut out bytes, check and decode them; return how many statements it
