@@ -65,7 +65,6 @@ LARGE = {
 
 SMALL = {
     "__main__": "`python -m exhume`",
-    "cli.exit_code": "every verb imports it and nothing else of the others",
     "counts": "below everything, `errors` included",
     "filesystems.upath": "`universal_pathlib` loads it by its name",
     "formats.ark.names": "names of files, which `probe` needs and which import no layout",

@@ -13,6 +13,7 @@ from typing import Any
 
 __version__ = "1.0.0rc1"
 
+# Public name: where it is defined, as `module:attribute`; `__getattr__` imports it from there.
 _NAMES = {
     "open": "exhume.engines.identify:open_archive",
     "inspect": "exhume.engines.inspect:inspect_archive",

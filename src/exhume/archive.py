@@ -1,4 +1,8 @@
-"""Base classes of all archives: `Archive`, its two kinds (of members and of records), and `Writer`."""
+"""Base classes of all archives: `Archive`, its two kinds (of members and of records), and `Writer`.
+
+An archive contains members (named byte strings, as in a zip file) or records (log events, messages, keys with values).
+Its bytes are divided into sections (header, index, block ...).  A `Finding` is a broken rule, a `Span` a byte range.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +34,7 @@ def no_progress(done: int, total: int | None, unit: str) -> None:
     """The progress callback that does nothing."""
 
 
-_NO_DETAILS: Mapping[str, Any] = {}
+_NO_DETAILS: Mapping[str, Any] = {}  # shared default of `Entry.details`
 
 
 class Entry(NamedTuple):
@@ -171,10 +175,7 @@ class Archive(abc.ABC):
         return {}
 
     def content_digest(self) -> str:
-        """A digest of the logical content as `algorithm:hex`; it does not depend on how the content is stored.
-
-        Raises `UnsupportedOperationError` where the format defines none.
-        """
+        """A digest of the logical content, however it is stored; `algorithm:hex`.  Or `UnsupportedOperationError`."""
         raise UnsupportedOperationError(f"{self.format} archives have no content digest", span=Span(self.name, 0, 0))
 
     def read_section(self, name: str) -> bytes:
@@ -218,10 +219,7 @@ class Archive(abc.ABC):
     def read_arrow_tables(
         self, tables: Sequence[str], **options: Unpack[TableOptions]
     ) -> tuple[dict[str, Any], Callable[[], Iterator[tuple[str, Any]]]] | None:
-        """Several of `arrow_tables` in one pass: their schemas, and what reads the batches of all with their names.
-
-        None where each table is read by itself, as in most formats.
-        """
+        """Several of `arrow_tables` in one pass: `(schemas, function yielding (table, batch))`; None: one by one."""
         return None
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
@@ -316,6 +314,7 @@ class MemberArchive(Archive):
         if not self.source.is_remote:
             return
         entries = list(self.entries())
+        # (number of the file, offset in it): in an archive of several files, members have no absolute offset.
         places = [
             (one.details.get("shard") or 0, one.details.get("shard_offset", 0) if one.offset is None else one.offset)
             for one in entries
@@ -373,7 +372,7 @@ class MemberArchive(Archive):
         check_keywords("to_arrow()", options, member_table)
         return member_table(self, **options)
 
-    if TYPE_CHECKING:  # with the options of the format
+    if TYPE_CHECKING:  # the same methods, declared with the options that archives of members take
 
         def to_dataset(self, *, cache_bytes: int | None = None, **options: Unpack[MemberTableOptions]) -> Any: ...
         def arrow_tables(self, **options: Unpack[MemberTableOptions]) -> Mapping[str, Callable[[], Any]]: ...

@@ -1,4 +1,8 @@
-"""Chosen names: those that match patterns, suggestions for misspelt ones, and arguments that no function takes."""
+"""Names that a user chooses: selection by patterns, suggestions for misspelled names, rejection of unknown arguments.
+
+Used for members of archives, formats, columns, sections and options, on the command line and in the library.  Modules
+that only errors need are imported where they are needed, because every start of `exhume` imports this one.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +26,10 @@ def near(wrong: str, known: Iterable[str]) -> str | None:
     import difflib
 
     names = [name for name in islice(known, LOOKED_AT) if isinstance(name, str)]
+    # Reversed, so that of names that differ in case only the first is suggested.
     folded = {name.casefold(): name for name in reversed(names)}
     folded_name = wrong.casefold()
+    # Next best: a name of the same letters in another order, which difflib may find too different.
     found = difflib.get_close_matches(folded_name, folded, 1) or [
         one for one in folded if sorted(one) == sorted(folded_name)
     ]
@@ -43,6 +49,7 @@ def matching(names: list[str], patterns: Iterable[str], where: Span) -> list[str
     """
     chosen: set[str] = set()
     for pattern in patterns:
+        # A glob is tried last: `a[1]` may be the exact name of a member.
         prefix = pattern.rstrip("/") + "/"
         hits = {n for n in names if n == pattern or n.startswith(prefix)}
         if not hits and any(c in pattern for c in "*?["):
@@ -68,7 +75,7 @@ def check_choice(name: str, given: object, known: Iterable[str]) -> None:
 
 
 def passes_on(*others: Callable[..., Any]) -> Callable[[F], F]:
-    """Declare, for a function with `**options`, to which functions it passes them on."""
+    """Declare, for a function with `**options`, to which functions it passes them on; `keywords` reads it."""
 
     def mark(function: F) -> F:
         marked: Any = function
@@ -82,6 +89,7 @@ def keywords(function: Callable[..., Any]) -> set[str]:
     """The names of the keyword arguments that a function takes, including those that it passes on."""
     import inspect
 
+    # A dataclass of options takes its fields.
     if isinstance(function, type) and (fields := getattr(function, "__dataclass_fields__", None)):
         return set(fields)
     known = inspect.signature(function).parameters.values()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 TAIL = re.compile(r"( (?:of|in|with|without|that)\b.*)")
+"""The part of a phrase that follows its noun, as in `files of other formats`."""
 
 
 def counting(plural: str, count: int) -> str:

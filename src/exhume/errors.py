@@ -169,6 +169,7 @@ def _redacted(value: Any) -> Any:
 
 
 def _rebuild(cls: type[ExhumeError], message: str, state: dict[str, Any]) -> ExhumeError:
+    """Make an error again from what `__reduce__` pickled."""
     error = cls(message)
     error.__dict__.update(state)
     return error

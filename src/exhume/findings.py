@@ -1,4 +1,8 @@
-"""Rules and findings: a numbered rule makes the exception of readers and the finding of `verify`, in one wording."""
+"""Rules and findings: a numbered rule makes the exception of readers and the finding of `verify`, in one wording.
+
+A rule is a requirement of a format, with a code such as ZS-201; a finding is a place that breaks it.  The verdict on
+an archive follows from its findings.
+"""
 
 from __future__ import annotations
 
@@ -378,8 +382,8 @@ class CappedFindings:
 
     def __init__(self) -> None:
         self._kept: list[Finding] = []
-        self._counts: dict[str, int] = {}
-        self._last: dict[str, Finding] = {}
+        self._counts: dict[str, int] = {}  # all findings, by code
+        self._last: dict[str, Finding] = {}  # the last one that was only counted, by code
 
     def append(self, finding: Finding) -> None:
         """Keep a finding, or only counts it when enough findings of its rule are kept."""

@@ -1,4 +1,7 @@
-"""Every cap on what hostile input may cost, in one place, each with its reason."""
+"""Every cap on what hostile input may cost, in one place, each with its reason.
+
+An incorrect or malicious archive may claim any size; a cap is what exhume allocates or decodes at most.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from exhume.choices import hint
 from exhume.errors import LimitExceededError, Span, WriterError
 from exhume.tuples import NamedTuple
 
-KIB = 1 << 10
+KIB = 1 << 10  # bytes
 MIB = 1 << 20
 GIB = 1 << 30
 
@@ -135,7 +138,7 @@ def parse_size(text: str) -> int:
     scale = 1
     upper = raw.upper().removesuffix("IB").removesuffix("B")
     if upper and upper[-1] in "KMGT":
-        scale = 1 << (10 * ("KMGT".index(upper[-1]) + 1))
+        scale = 1 << (10 * ("KMGT".index(upper[-1]) + 1))  # K: 1 << 10, M: 1 << 20 ...
         upper = upper[:-1]
     try:
         number = float(upper) if "." in upper else int(upper)
@@ -147,6 +150,7 @@ def parse_size(text: str) -> int:
 
 
 DEFAULT_LIMITS = Limits()
+"""The caps unless the caller chooses others."""
 
 
 def cpu_count() -> int:

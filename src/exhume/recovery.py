@@ -1,4 +1,8 @@
-"""Results of salvage and carve: the types that engines and formats share."""
+"""Results of salvage and carve: the types that engines and formats share.
+
+Salvage rebuilds what is intact of a damaged archive and accounts for every byte of it by an outcome for each span
+(range of bytes).  Carve finds archives inside raw bytes, such as a disk image.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +51,10 @@ class Outcome(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SpanOutcome:
-    """One span of the input: what it held, what became of it, and why when it was lost."""
+    """One span of the input: its `content` in words, what became of it, and for a lost one the reason.
+
+    `code` is that of the error, such as ZS-201; None if there was none.
+    """
 
     span: Span
     outcome: Outcome
@@ -69,15 +76,15 @@ class SpanOutcome:
 class SalvageReport:
     """Accounts for every byte of the input: counts per kind and the outcome of each span."""
 
-    format: str
-    output: str
-    recovered: Counter[str] = field(default_factory=Counter)
-    lost: Counter[str] = field(default_factory=Counter)
+    format: str  # id
+    output: str  # path
+    recovered: Counter[str] = field(default_factory=Counter)  # by kind, such as "records"
+    lost: Counter[str] = field(default_factory=Counter)  # the same
     spans: list[SpanOutcome] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)  # sentences for people
     verified_by: VerifiedBy = VerifiedBy.EMPTY
     findings: list[Finding] = field(default_factory=list)
-    """The problem with the output, or could not be checked, when it was read again."""
+    """What was wrong with the output, or could not be checked, when it was read again."""
     read_back: int | None = None
     """The number of records, messages, events, rows or files that were read in the output; None if it was not read."""
     digest: str = ""
@@ -160,6 +167,7 @@ class SalvageReport:
                     self.add_lost(f"{outcome.content}s" if outcome.content.isalpha() else "byte ranges")
 
     def _unclaimed(self, span: Span) -> None:
+        """Count a span that no outcome covers as lost."""
         if span.size > 0:
             self.add_lost("unclaimed byte ranges")
             self.add_span(span, Outcome.LOST, "unclaimed bytes", "no structure that can be read refers to them")
@@ -181,8 +189,11 @@ class SalvageReport:
 
 
 def _disjoint(outcomes: list[SpanOutcome]) -> Iterator[tuple[int, int, SpanOutcome]]:
-    """Yield ranges in order that do not overlap, each with the best outcome of the spans that cover it."""
-    rank = list(Outcome)
+    """Yield ranges `(start, end, outcome)` in order that do not overlap, each with the best outcome of its spans.
+
+    The order of `Outcome` is from best to worst.  This is a sweep from one change of the best outcome to the next.
+    """
+    rank = list(Outcome)  # an outcome's index is its rank; 0 is the best
     ordered = sorted(outcomes, key=lambda one: (one.span.start, rank.index(one.outcome), one.span.end))
     open_: list[tuple[int, int, int]] = []  # rank, number and end of the spans that cover `at`; the best first
     at = number = 0
@@ -198,6 +209,7 @@ def _disjoint(outcomes: list[SpanOutcome]) -> Iterator[tuple[int, int, SpanOutco
             heapq.heappop(open_)
             continue
         following = number
+        # The best span counts up to its end, or to the start of a better one.
         while following < len(ordered) and ordered[following].span.start < end:
             if rank.index(ordered[following].outcome) < open_[0][0]:
                 end = ordered[following].span.start
@@ -234,7 +246,7 @@ class CarveVerdict(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ArchivePiece:
-    """A file of an archive that is a directory, found by itself: what shows which others it belongs to.
+    """What shows to which archive a file belongs that is part of a directory, but was found by itself (in an image).
 
     Pieces belong together if one of them refers to the `key` of the other, or if both refer to the same.  `path` is
     where it is in the directory, in which `ANY` is a number that no other piece has, `archive` what the archive is
@@ -251,7 +263,7 @@ class ArchivePiece:
 
 
 LARGE = 4 << 20
-"""Stored bytes above which several threads look into one archive that is found: smaller ones are spread themselves."""
+"""Bytes of a found archive above which several threads verify it; below, each thread verifies another archive."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,7 +279,7 @@ class CarvedArchive:
     confidence: float
     findings: tuple[Finding, ...] = ()
     verified_by: VerifiedBy = VerifiedBy.NONE
-    nested_in: int | None = None
+    nested_in: int | None = None  # number, in the results, of the archive that contains it
 
     @property
     def offset(self) -> int:

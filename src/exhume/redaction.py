@@ -26,13 +26,21 @@ _PARTS = (
 )
 """Parts of such names: `X-Amz-Signature` contains `signature`."""
 
+# Places of secrets in text.  Groups are described in order, as the functions at the end of this module use them.
 _USER = r"(?i)(?<![a-z0-9+.-])([a-z][a-z0-9+.-]{0,31}:)?//([^/\s?#\"'<>]*)@"
+"""`s3://USER:PASSWORD@host`: scheme, user with password."""
 _QUERY = r"([?&#])([^=&?#\s\"'<>]+)=([^&#\s\"'<>]+)"
+"""`?NAME=VALUE` in a URL: separator, name, value."""
 _SEMICOLON = r"(;)([^=&?#;\s\"'<>]+)=([^&#;\s\"'<>]+)"
+"""`;NAME=VALUE` in a connection string; groups as in `_QUERY`."""
 _ASSIGNED = r"(?i)(?<![\w.%-])()([a-z][\w.%-]{0,99})=((?:(?:basic|bearer|digest)\s+)?[^&#;,\s\"'<>()*]+)"
+"""`NAME=VALUE` anywhere; an empty group in place of the separator, so that groups are as in `_QUERY`."""
 _QUOTED = r"(?s)([\"'])([\w.-]+)\1(\s*[:=]\s*b?)([\"'])((?:\\.|(?!\4)[^\\])*)\4"
+"""`"NAME": "VALUE"` in JSON or Python: quote, name, separator, quote, value."""
 _ELEMENT = r"<([A-Za-z][\w:.-]*)>([^<]+)</\1>"
+"""`<NAME>VALUE</NAME>` in XML."""
 _HEADER = r"(?i)\b((?:proxy-)?authorization|x-api-key|cookie)(\s*:\s*)[^\r\n\"'>]+"
+"""An HTTP header whose whole value is a secret: name, colon."""
 _NAMED_BEFORE_AT = frozenset({"abfs", "abfss", "wasb", "wasbs", "ftp", "sftp", "ssh", "smb", "hdfs"})
 """Schemes whose URLs name a container or a user before the `@`, which is not a secret by itself."""
 
@@ -55,6 +63,7 @@ def is_secret(name: str) -> bool:
 
 def redact(text: str) -> str:
     """Return text without passwords, tokens and signatures: of URLs, queries, `KEY=VALUE`, JSON, XML, headers."""
+    # Most texts have no secret: test for a character of each pattern before it is compiled and searched.
     if "=" in text:
         text = re.sub(_QUERY, _pair, text)
         text = re.sub(_SEMICOLON, _pair, text)
@@ -94,24 +103,29 @@ def redact_all(value: Any) -> Any:
 
 
 def _pair(found: re.Match[str]) -> str:
+    """Return a match of `_QUERY` or a similar pattern, its value hidden if the name is that of a secret."""
     return f"{found[1]}{found[2]}={HIDDEN}" if is_secret(found[2]) else found[0]
 
 
 def _assigned(found: re.Match[str]) -> str:
+    """Do as `_pair`, except for names that are ordinary words outside of a URL."""
     return found[0] if found[2].lower() in _ORDINARY else _pair(found)
 
 
 def _user(found: re.Match[str]) -> str:
+    """Return a match of `_USER` with the user hidden, unless it is a name that the scheme allows, without a password."""
     scheme = (found[1] or "")[:-1].lower()
     shown = found[2] if ":" not in found[2] and scheme in _NAMED_BEFORE_AT else HIDDEN
     return f"{found[1] or ''}//{shown}@"
 
 
 def _quoted(found: re.Match[str]) -> str:
+    """Return a match of `_QUOTED`, its value hidden if the name is that of a secret."""
     if found[2].lower() in _ORDINARY or not is_secret(found[2]):
         return found[0]
     return f"{found[1]}{found[2]}{found[1]}{found[3]}{found[4]}{HIDDEN}{found[4]}"
 
 
 def _element(found: re.Match[str]) -> str:
+    """Return a match of `_ELEMENT`, its value hidden if the name is that of a secret."""
     return f"<{found[1]}>{HIDDEN}</{found[1]}>" if is_secret(found[1]) else found[0]

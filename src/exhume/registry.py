@@ -1,4 +1,7 @@
-"""The formats: each subpackage of `exhume.formats` describes itself with a `FORMAT`; hooks are imported when used."""
+"""The formats: each subpackage of `exhume.formats` describes itself with a `FORMAT`; hooks are imported when used.
+
+A hook is a function or object that a format provides under a fixed name, such as `open` or `probe`.
+"""
 
 from __future__ import annotations
 
@@ -120,7 +123,7 @@ class Format(NamedTuple):
     salvages: tuple[str, ...] = ()  # the modes of `salvage` that make sense (`SalvageMode`)
     units: tuple[str, ...] = ()  # the kinds of recovered content that are counted again in what `salvage` wrote
     cli: str | None = "cli:CLI"
-    limitations: tuple[str, ...] = ()
+    limitations: tuple[str, ...] = ()  # sentences for people
     tail_first: bool = False  # whether opening starts at the end of the file
 
     @property

@@ -26,7 +26,7 @@ else:
         return eval(f"lambda _cls, {fields}: _new(_cls, ({fields}))").__code__  # noqa: S307 - text of our own
 
     class _Row(tuple):
-        """The methods that named tuples have in common, as those of `collections.namedtuple`."""
+        """The methods that named tuples have in common; they do what those of `collections.namedtuple` do."""
 
         __slots__ = ()
 
@@ -61,7 +61,8 @@ else:
 
         def __new__(definition, name, bases, body):
             fields = tuple(body.get("__annotations__", ()))
-            given = {field: body[field] for field in fields if field in body}
+            given = {field: body[field] for field in fields if field in body}  # defaults
+            # The shared code of a constructor, with the names of these fields.
             code = _code(len(fields)).replace(
                 co_varnames=("_cls", *fields), co_name="__new__", co_qualname=f"{body['__qualname__']}.__new__"
             )
@@ -73,4 +74,5 @@ else:
             body |= {"_fields": fields, "_field_defaults": given, "__match_args__": fields, "__slots__": ()}
             return type(name, (_Row,), {"__doc__": f"{name}({', '.join(fields)})", "__new__": made} | body)
 
+    # Made without `_Definition.__new__`: it has no fields, and is a base only to select the metaclass.
     NamedTuple = type.__new__(_Definition, "NamedTuple", (), {})

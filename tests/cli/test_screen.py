@@ -13,15 +13,13 @@ from typing import Any
 import pytest
 
 from exhume.cli.explained import hex_lines
-from exhume.cli.render import table
+from exhume.cli.render import human_time, in_words, table
 from exhume.cli.terminal.screen import (
     FIELD_COLORS,
     FIELD_PALETTE,
     PLAIN,
     STYLES,
     Screen,
-    human_time,
-    in_words,
     key_values,
     paint,
     text_width,

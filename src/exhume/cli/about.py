@@ -23,6 +23,7 @@ KERNELS = {
 }
 """The description of each state of the kernel."""
 
+# Libraries whose versions are reported, as named on PyPI.
 PACKAGES = (
     "cramjam", "deflate", "fastcrc", "imagecodecs", "isal", "kaitaistruct", "msgpack", "numpy", "pyarrow", "pyperscan",
     "textual", "xxhash", "zstandard",
@@ -70,6 +71,7 @@ def about() -> About:
 
 
 def _installed(name: str) -> str | None:
+    """Return the version of an installed package; None if it is not installed."""
     try:
         return importlib.metadata.version(name)
     except importlib.metadata.PackageNotFoundError:
@@ -82,6 +84,7 @@ def _liblzma() -> str | None:
     import ctypes
 
     try:
+        # Loading the extension module again gives access to the C library that it is linked with.
         version_string = ctypes.CDLL(_lzma.__file__).lzma_version_string
     except (AttributeError, OSError):
         return None

@@ -1,4 +1,8 @@
-"""The options that may help with an error: the library's messages name none, since its users have arguments instead."""
+"""Remedies for errors and for misspelled options, as options of the command line.
+
+Messages of the library name no options, since its users have arguments instead.  Each error has a code, such as
+`EX-702`, or `ARK-108` for one of a format.  By it, the options that may help are found here.
+"""
 
 from __future__ import annotations
 
@@ -30,10 +34,11 @@ ADVICE: Mapping[str, Mapping[str, str]] = {
 """The remedy for an error code, by the option that it names; "" where it names none."""
 
 
+# Beginnings of messages that need advice of their own, whatever their code.
 _NOT_JSON = re.compile(r"line \d+: not (valid |a )?JSON")
 _NO_SECTION = re.compile(r"no such section(?!.*did you mean)")
 _FIXED = re.compile(r"the specification (requests|describes) ")
-"""Errors about budgets of a specification, which no option changes."""
+"""Errors about budgets (calls, bytes) of a user's specification, which no option changes."""
 
 
 def advice(error: ExhumeError, main: click.Group, arguments: Sequence[str]) -> str:
@@ -49,7 +54,11 @@ def advice(error: ExhumeError, main: click.Group, arguments: Sequence[str]) -> s
 
 
 def advice_on(code: str, options: Collection[str], where: str) -> str:
-    """Return advice on an error code, as `advice` does; `options` are the verb's options, `target` its target."""
+    """Return advice on an error code, as `advice` does.
+
+    `options` are those that the verb has; `where` is the path or URL of the archive, "" if the error names none.
+    """
+    # Only a directory or a URL can contain other archives.
     without = set() if "://" in where or Path(where).is_dir() else {"--recursive"}
     suggestions = [
         text
@@ -90,6 +99,7 @@ SYNONYMS: Mapping[str, Sequence[str]] = {
 """Options of other programs, without dashes, and what they are called here."""
 
 MOST_SUGGESTED = 3
+"""Options that a message about a misspelled option suggests at most."""
 
 
 def similar_options(wrong: str, known: Collection[str]) -> list[str]:
@@ -108,6 +118,7 @@ def similar_options(wrong: str, known: Collection[str]) -> list[str]:
         for option, name in names.items()
         if (len(typed) > 1 and name.startswith(typed)) or (len(name) > 3 and typed.startswith(name))
     ]
+    # The nearest ones, if at most a third of the letters differ (one letter in short words, never more than two).
     far = {option: edits(typed, name) for option, name in names.items()}
     least = min(far.values(), default=0)
     close = [option for option, distance in far.items() if distance == least <= min(2, max(1, len(typed) // 3))]
@@ -115,14 +126,18 @@ def similar_options(wrong: str, known: Collection[str]) -> list[str]:
 
 
 def edits(one: str, other: str) -> int:
-    """Return how many letters have to be inserted, deleted, replaced or swapped to turn one word into another."""
+    """Return how many letters have to be inserted, deleted, replaced or swapped to turn one word into another.
+
+    This is the optimal string alignment distance, by dynamic programming.  `row[to]` is the distance between the first
+    `at` letters of one word and the first `to` of the other; `before` is the row of `at - 1`, `last` that of `at - 2`.
+    """
     before: list[int] = []
     row = list(range(len(other) + 1))
     for at, letter in enumerate(one, 1):
         last, before, row = before, row, [at]
         for to, wanted in enumerate(other, 1):
             best = min(before[to] + 1, row[-1] + 1, before[to - 1] + (letter != wanted))
-            if at > 1 and to > 1 and letter == other[to - 2] and one[at - 2] == wanted:
+            if at > 1 and to > 1 and letter == other[to - 2] and one[at - 2] == wanted:  # two neighbors swapped
                 best = min(best, last[to - 2] + 1)
             row.append(best)
     return row[-1]

@@ -1,5 +1,9 @@
-"""`--audit FILE`: one record of a run, chained to the record before it; what standard input and output carry
-meanwhile is counted and hashed.  `exhume.cli.records` defines a record.
+"""`--audit FILE`: append a record of this run to a log, for evidence that can be checked later.
+
+A record is one line of JSON: command, options, environment, the files and objects that were read (with digests), the
+files that were written, findings and exit code.  It contains the digest of the record before it, so that records form a
+chain.  Standard input and output are counted and hashed while the run lasts.  `exhume.cli.records` defines and checks
+records; `exhume audit` (`cmd_audit.py`) lists them.
 """
 
 from __future__ import annotations
@@ -32,7 +36,10 @@ from exhume.redaction import redact_all, redact_option
 
 
 class HashingStream(io.RawIOBase):
-    """A binary stream that hashes what passes.  It has no descriptor, so that nothing goes past it in the kernel."""
+    """A binary stream that hashes what is read or written through it.
+
+    It has no file descriptor, so that no data can bypass it (`os.sendfile` and the like need one).
+    """
 
     def __init__(self, stream: Any) -> None:
         super().__init__()
@@ -56,6 +63,7 @@ class HashingStream(io.RawIOBase):
     def readinto(self, buffer: Any, /) -> int:
         """Fill `buffer` from the stream, counting and hashing the bytes on the way. Returns their number."""
         view = memoryview(buffer).cast("B")
+        # `read1` returns what is available, without waiting for a full buffer.
         read = getattr(self._stream, "read1", self._stream.read)
         data: bytes = read(len(view))
         view[: len(data)] = data
@@ -73,13 +81,17 @@ class HashingStream(io.RawIOBase):
             self._stream.flush()
 
     def _passed(self, data: bytes | memoryview) -> None:
+        """Count and hash bytes that were read or written."""
         self._hash.update(data)
         self.size += len(data)
 
 
 @contextlib.contextmanager
 def digested() -> Iterator[tuple[HashingStream | None, HashingStream | None]]:
-    """Hashes standard input and output while it is entered; None for one that has no bytes, or is closed."""
+    """Replace standard input and output by hashing ones while entered; yields both.
+
+    One is None if it is closed, is not readable, or has no bytes below it (as in tests that replace it by text).
+    """
     real = sys.stdin, sys.stdout
     given, made = (HashingStream(one.buffer) if hasattr(one, "buffer") else None for one in real)
     if given is not None and not given.readable():  # descriptor 0 is a file that is written
@@ -96,6 +108,7 @@ def digested() -> Iterator[tuple[HashingStream | None, HashingStream | None]]:
 
 
 def _text(stream: Any, like: TextIO, *, write_through: bool = False) -> TextIO:
+    """Wrap a binary stream as text, with the encoding and error handler of the stream that it replaces."""
     return io.TextIOWrapper(stream, like.encoding, like.errors, write_through=write_through)
 
 
@@ -110,6 +123,7 @@ VARIABLES = ("EXHUME_", "PYTHON", "LC_", "LANG", "TZ")
 
 
 def _absolute(path: activity.Path) -> str:
+    """Return the absolute path, without following links, so that a record names what the user named."""
     return os.path.abspath(path)  # noqa: PTH100 - resolve() would follow links
 
 
@@ -124,17 +138,17 @@ class Audit(activity.RunObserver):
         except BaseException:
             self._log.close()
             raise
-        self._own = _absolute(path)
-        self._inputs: dict[str, dict[str, Any]] = {}
-        self._read: dict[str, list[tuple[int, int]]] = {}
-        self._remote: dict[str, dict[str, Any]] = {}
+        self._own = _absolute(path)  # the log itself is not an input
+        self._inputs: dict[str, dict[str, Any]] = {}  # path: size, times, digest when it was opened (`facts_of`)
+        self._read: dict[str, list[tuple[int, int]]] = {}  # path or URL: half-open ranges of bytes
+        self._remote: dict[str, dict[str, Any]] = {}  # URL: its facts and the answers of the server
         self.streams: tuple[HashingStream | None, HashingStream | None] = (None, None)
         """Standard input and output."""
-        self._outputs: dict[str, None] = {}
-        self._reported: list[dict[str, Any]] = []
-        self._total = 0
+        self._outputs: dict[str, None] = {}  # paths in the order of writing (an ordered set)
+        self._reported: list[dict[str, Any]] = []  # the first `MOST_FINDINGS` findings, as JSON
+        self._total = 0  # number of all findings
         self._lock = threading.RLock()
-        self._started = time.time_ns()
+        self._started = time.time_ns()  # nanoseconds since 1970
 
     def on_open(self, path: activity.Path) -> None:
         """Record the size and times of each file at `path`, unless it belongs to the outputs of the run."""
@@ -145,7 +159,7 @@ class Audit(activity.RunObserver):
                     self._inputs[whole] = facts_of(whole)
 
     def _is_output(self, path: str) -> bool:
-        """Whether this run made a file, or has begun it and not finished it."""
+        """Whether this run wrote a file, or is writing it: unfinished outputs and their folders end in `.part`."""
         folders = (path, *map(os.fspath, Path(path).parents))
         return any(one in self._outputs or one.endswith(".part") for one in folders)
 
@@ -187,7 +201,10 @@ class Audit(activity.RunObserver):
             self._reported.append({"kind": what, **jsonable(facts)})
 
     def record(self, context: click.Context, outcome: int, error: BaseException | None) -> dict[str, Any]:
-        """The whole record, except for the keys that make it a link of the chain."""
+        """The whole record, except for the keys that make it a link of the chain (`number`, `previous`, `digest`).
+
+        Passwords and tokens in options and URLs are redacted.  Times are strings, as in all JSON of exhume.
+        """
         from exhume.cli.about import about
 
         installed = about()
@@ -223,10 +240,12 @@ class Audit(activity.RunObserver):
             "exit_code": outcome,
             "error": error.to_dict() if isinstance(error, ExhumeError) else error and type(error).__name__,
         }
+        # Through JSON, so that the digest is over exactly what a reader of the record gets.
         result: dict[str, Any] = redact_all(json.loads(json.dumps(jsonable(body), default=str)))
         return result
 
     def _input(self, name: str) -> dict[str, Any]:
+        """Return the facts of an input when it was opened, those that differ now, and the ranges that were read."""
         before, after = self._inputs[name], facts_of(name)
         changed = sorted(key for key in before.keys() | after.keys() if before.get(key) != after.get(key))
         return {"name": name, **before, "changed": changed, "after": {key: after.get(key) for key in changed},
@@ -237,6 +256,7 @@ class Audit(activity.RunObserver):
         body = self.record(context, outcome, error)
 
         def link(last: bytes | None) -> bytes:
+            """Return the line to append after the line `last`; called while the file is locked."""
             before = self._previous(last)
             body.update(number=before["number"] + 1, previous=before["digest"])
             body["digest"] = digest_of(body)
@@ -247,7 +267,10 @@ class Audit(activity.RunObserver):
         return digest
 
     def _previous(self, last: bytes | None) -> dict[str, Any]:
-        """Return the last record of the file; raise `WriterError` if its last line is not one."""
+        """Return the last record of the file, or, for an empty file, a stand-in with number 0.
+
+        Raises `WriterError` if the last line is not a record.
+        """
         if last is None:
             return {"number": 0, "digest": None}
         try:
@@ -267,10 +290,12 @@ class Audit(activity.RunObserver):
 
 
 def _kept(facts: dict[str, Any]) -> dict[str, Any]:
+    """Return the facts that are recorded of an output: others, such as times, differ from run to run."""
     return {key: facts[key] for key in ("size", "sha256", "error") if key in facts}
 
 
 def _plain(value: Any) -> Any:
+    """Return a path as text, and other values of options as they are."""
     return os.fspath(value) if isinstance(value, os.PathLike) else value
 
 
@@ -293,6 +318,7 @@ def audited(path: str, call: Callable[[], Any]) -> Any:
     """
     # Refuse what an audit cannot record: other processes, and a log that is an input or output itself.
     context = click.get_current_context()
+    # (Verbs with `retries` have `many_options`: their jobs are processes, which the observer cannot see.)
     if "retries" in context.params and (context.params["cluster"] or context.params["jobs"] != 1):
         raise click.UsageError("--audit cannot be combined with --jobs or --cluster", context)
     for parameter in context.command.params:
@@ -335,6 +361,7 @@ def audited(path: str, call: Callable[[], Any]) -> Any:
 
 
 def _code(error: BaseException) -> int:
+    """Return the exit code that `exhume.cli.main` will exit with after this error."""
     if isinstance(error, KeyboardInterrupt | click.Abort):
         return int(ExitCode.INTERRUPTED)
     if isinstance(error, BrokenPipeError) and output_is_closed():

@@ -65,11 +65,11 @@ def command(run: Run, records: str, expect: str | None, digests: str | None, no_
 class _RecordsFile:
     """The content of a file of records, and its faults."""
 
-    count: int = 0
-    last: str | None = None
-    runs: list[dict[str, Any]] = field(default_factory=list)
-    problems: list[dict[str, Any]] = field(default_factory=list)
-    files: list[dict[str, Any]] = field(default_factory=list)
+    count: int = 0  # records read so far; the number of the current one
+    last: str | None = None  # digest of the last record
+    runs: list[dict[str, Any]] = field(default_factory=list)  # summary of each record: command, targets, exit code
+    problems: list[dict[str, Any]] = field(default_factory=list)  # number of a record, and its fault
+    files: list[dict[str, Any]] = field(default_factory=list)  # files named in records, each with its state now
 
     def add_problem(self, problem: str) -> None:
         self.problems.append({"record": self.count, "problem": problem})
@@ -103,6 +103,7 @@ def _lines(run: Run, found: _RecordsFile, ok: bool) -> Iterator[str]:
     for one in found.files:
         if one["state"] not in ("unchanged", "not_checked"):
             yield f"record {one['record']}: {one['role']} {printable(str(one['name']))}: {one['state']}"
+    # Remote objects and standard streams (named "-") have no file to compare with.
     unchecked = [one for one in found.files if one["state"] == "not_checked"]
     same = sum(one["state"] == "unchanged" for one in found.files)
     kept = f"{same} of {counted(len(found.files) - len(unchecked), 'files')} unchanged"

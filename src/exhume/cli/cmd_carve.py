@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from exhume.io.source import Source
 
 _SUFFIX = {"clp-s": "clps", "zs": "zs", "caf": "caf"}
+"""Endings of the files that `-o` writes; other formats use their id."""
 
 
 @click.command("carve", cls=Verb)
@@ -77,6 +78,7 @@ def command(
     chosen = _joined(run, many.targets(run, images, "IMAGE..."))
     only = only or ((run.as_format,) if run.as_format else ())
     start, stop = span or (0, None)
+    # --range counts from the start of the image file, `carve` from --offset.
     start, stop = max(0, start - run.offset), None if stop is None else max(0, stop - run.offset)
     if not chosen.several and many.cluster is None and (chunk_size is None or many.jobs == 1):
         return _in_one_pass(run, chosen.only, only, output, start, stop, min_confidence, many.jobs)
@@ -100,11 +102,12 @@ def command(
                 print_failed(run, image.target, error)
             failed = image.errors or not sound
             outcomes.add(ExitCode.FAILED if failed else _outcome(image.archives))
+    # An image without archives is no failure if another one has some.
     return ExitCode.DONE if outcomes <= {ExitCode.DONE, ExitCode.NO} and ExitCode.DONE in outcomes else worst(outcomes)
 
 
 def _joined(run: Run, chosen: Targets) -> Targets:
-    """Return the images without later segments of split images, and print notes on split images."""
+    """Return the images without later segments of split images, for which the first stands; print notes on these."""
     if not isinstance(chosen.names, list):
         return chosen
     sets = {name: split_set(name) for name in chosen.names}
@@ -186,6 +189,7 @@ def _write(run: Run, opened: Source, found: Sequence[CarvedArchive], folder: Pat
 
 
 def _report(run: Run, image: str, found: list[CarvedArchive], folder: Path | None) -> None:
+    """Print the archives found in one image, as JSON or as a table."""
     if run.machine:
         run.items("carve", {"target": image}, "archives", (carved.to_dict() for carved in found))
     else:

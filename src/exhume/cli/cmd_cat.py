@@ -104,6 +104,7 @@ def cat_one(
 
 
 def _range(span: tuple[int, int | None] | None, content: str) -> dict[str, int | None]:
+    """Return the arguments of a format's `cat` for --range, which only archives of members have."""
     start, stop = span or (0, None)
     return {"start": start, "stop": stop} if content == "members" else {}
 
@@ -115,11 +116,13 @@ def cat_members(
     from exhume.engines.extract import read_ahead
 
     whole = start == 0 and stop is None
+    # Announced reads are fetched in few requests; `read_ahead` does the same for several jobs.
     if not names and whole and jobs == 1:
         archive.will_read_all()
     chosen = archive.match(names) if names else archive.names()
     files = [name for name in chosen if archive.stat(name).kind != "directory"]
     with closing(read_ahead(archive, files if whole else [], jobs)) as ahead:
+        # Whole members come from `ahead` (None for one that is too large to hold, or damaged); others are read below.
         read = zip(files, ahead if whole else repeat(None), strict=whole)
         if run.machine:
             found = (

@@ -125,6 +125,9 @@ complete -c exhume -f -a '(__exhume_complete | string split0)'
 SCRIPTS = {"bash": BASH, "zsh": ZSH, "fish": FISH}
 """The script of each shell."""
 
+# How a shell writes words.  Groups name the way a token is quoted: `code` (escape sequences), `single` and `double`
+# quotes, `escape` (one character after a backslash), `plain`; `gap` is a character between words.  A quote may be open
+# at the end of the line (`\Z`), where the cursor is.
 _CODE = r"\\(?:c.|[xX][0-9A-Fa-f]{1,2}|u[0-9A-Fa-f]{1,4}|U[0-9A-Fa-f]{1,8}|[0-7]{1,3}|.?)"
 _IN_SINGLE, _IN_DOUBLE = (rf"(?:\\.|[^\\{quote}])*\\?" for quote in "'\"")
 _BASH = rf"\$'(?P<code>{_IN_SINGLE})(?:'|\Z) | '(?P<single>[^']*)(?:'|\Z) | \\(?P<escape>.?)"
@@ -138,7 +141,9 @@ _PIECES = {
     for shell, own in (("bash", _BASH), ("fish", _FISH))
 }
 _PART = re.compile(rf"(?P<code>{_CODE})|[^\\]+", re.DOTALL)
+"""Parts of a token with escape sequences: one sequence, or text up to the next."""
 _NAMED = {"a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
+"""Escape sequences of one letter."""
 
 
 class Word(NamedTuple):
@@ -157,17 +162,18 @@ def split_line(line: str, shell: str = "bash") -> list[Word]:
     Only the last command of a line counts. Redirections are words like any others.
     """
     words: list[Word] = []
-    value, start, quote, opened = b"", -1, "", 0
+    value, start, quote, opened = b"", -1, "", 0  # of the current word; start -1: between words
     for token in _PIECES[shell].finditer(line):
         kind = token.lastgroup or ""
         if kind == "gap":
             if start >= 0:
                 words.append(Word(start, os.fsdecode(value)))
                 value, start = b"", -1
-            if token[kind] in "\n;|&()":
+            if token[kind] in "\n;|&()":  # the next command of the line begins
                 words.clear()
             continue
         start = token.start() if start < 0 else start
+        # The token begins with a quote and does not end with one: the quote is open.
         if token.start(kind) > token.start() and kind != "escape" and token.end() == token.end(kind):
             quote, opened = line[token.start(kind) - 1], token.end(kind) - len(token[kind])
         value += _value(kind, token[kind], shell)
@@ -199,7 +205,7 @@ def _decoded(code: str) -> bytes:
         if letter in "xX":
             return bytes([number])
         return chr(number).encode("utf-8", "surrogatepass") if number < 0x110000 else b""
-    if letter == "c" and rest.isascii():
+    if letter == "c" and rest.isascii():  # a control character, such as \cA
         return bytes(ord(one) & 0x1F for one in rest)
     return os.fsencode(_NAMED.get(letter, letter))
 
@@ -209,7 +215,7 @@ def answer(command: click.Command, shell: str) -> None:
 
     if shell not in SCRIPTS or sys.stdin is None or sys.stdin.isatty():
         return
-    given = os.fsdecode(sys.stdin.buffer.read(1 << 20))
+    given = os.fsdecode(sys.stdin.buffer.read(1 << 20))  # far longer than any command line
     rows: Iterator[tuple[str, str, str]]
     if shell == "bash":
         line, _, part = given.removesuffix("\0").partition("\0")
@@ -218,6 +224,7 @@ def answer(command: click.Command, shell: str) -> None:
         until = last.opened if last.quote else len(line) - len(part)  # readline replaces what follows
         if not line.endswith(part) or until < last.start:
             return
+        # The part of the last word that readline keeps; completions have to begin with it, and are sent without it.
         kept = split_line(line[last.start : until])[-1]
         found = completions(command, _arguments(words), last.value)
         rows = (
@@ -274,6 +281,7 @@ def complete(context: click.Context, param: click.Parameter, incomplete: str) ->
 
 
 def _offered(offer: Callable[[click.Context], Iterable[str]], context: click.Context) -> Iterable[str]:
+    """Yield the names of an offer up to the first error, if any."""
     try:
         yield from offer(context)
     except Exception:  # noqa: S110 - a shell waits for names; the verb reports errors when it runs
@@ -288,7 +296,7 @@ def _archive(context: click.Context, *, damaged: bool = False) -> Any:
     target = found if isinstance(found, str) else (found or ("",))[0]
     if not target or "://" in target or "::" in target:
         raise LookupError(target)
-    if not Path(target).exists():
+    if not Path(target).exists():  # the shell's `~` is not expanded yet
         target = str(Path(target).expanduser())
     opening = exhume.inspect if damaged else exhume.open
     return opening(target, format=context.params.get("as_format"))
@@ -373,10 +381,10 @@ def completions(command: click.Command, args: list[str], incomplete: str) -> Ite
 
 
 class _ExhumeCompletion(ShellComplete):
-    """click's completion, with what `complete` knows."""
+    """click's completion of verbs, options and choices, extended by `complete`."""
 
     name = "exhume"
-    source_template = ""
+    source_template = ""  # click's own script of a shell is not used
 
     def get_completions(self, args: list[str], incomplete: str) -> list[CompletionItem]:
         """Return what can replace `incomplete`."""

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from exhume.formats.data_bundle.diff import DiffEntry
 
 _SIGNS = {"added": "+", "removed": "-", "kind": "!", "content": "M", "user-data": "U"}
+"""The sign of each change in printed lines; the help text explains them."""
 
 
 @click.command("diff", cls=Verb)
@@ -78,7 +79,7 @@ def _side(
 
     candidates = identify(target, storage_options=run.storage_options)
     found = [candidate for candidate in candidates if candidate.format == "databundle"]
-    if run.as_format == "databundle" or (found and found[0].confidence >= 0.5):
+    if run.as_format == "databundle" or (found and found[0].confidence >= 0.5):  # more likely a bundle than not
         source = open_target(target, storage_options=run.storage_options)
         if isinstance(source, Tree):
             try:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 
 _CHOSEN = ("at", "span", "section", "source", "depth", "whole")
+"""Options that choose what is shown, by parameter name."""
 WITHOUT_EFFECT: dict[str, tuple[str, ...]] = {
     "coverage_": (*_CHOSEN, "html", "verify"),
     "at": ("span", "depth", "whole"),
@@ -129,6 +130,7 @@ def command(
             found, shown = archive.sections() if dumping else None, list(explained)
             _print_unverified(run, narrow and bool(shown) and not unverified)
             return print_byte(run, target, shown, at, found=found) or outcome
+        # The first section is made before anything is printed: whether there is one decides about the exit code.
         first = next(explained, None)
         _print_unverified(run, narrow and first is not None and not unverified)
         if first is None and span is not None:
@@ -150,10 +152,10 @@ def command(
 def _print_fields_of(
     run: Run, archive: Any, seen: _SectionMonitor, depth: int | None, selection: Selection, dumping: bool
 ) -> None:
-    """Print the fields of each section in `seen`, to `depth` levels, after its bytes if `dumping`."""
+    """Print the fields of each section in `seen`, to `depth` levels (None: all), after a hex dump if `dumping`."""
     from exhume.cli.explained import print_bytes, print_fields
 
-    printed: set[str] = set()
+    printed: set[str] = set()  # texts that are not printed a second time
     for item in seen:
         if dumping:
             print_bytes(run, archive.sections(), item, selection)
@@ -203,6 +205,7 @@ def _print_unverified(run: Run, unverified: bool) -> None:
 
 
 def _findings(run: Run, archive: Any, jobs: int) -> list[Any]:
+    """Verify the archive, with a progress bar, and return its findings."""
     with run.progress("verify") as progress:
         return list(archive.verify(jobs=jobs, progress=progress))
 
@@ -218,7 +221,8 @@ class _SectionMonitor:
         for item in self._items:
             self.complete = self.complete and item.complete
             yield item
-            self.complete = self.complete and item.is_complete  # of items made while printing
+            # The caller has consumed the section's fields meanwhile, which are parsed on demand: ask again.
+            self.complete = self.complete and item.is_complete
 
 
 def _page(

@@ -62,6 +62,7 @@ def exporter(described: Format, to: str) -> tuple[Callable[..., Any], bool]:
 
 def table_options(described: Format, to: str, given: dict[str, Any]) -> dict[str, Any]:
     """The options of `to_arrow` for those of the command line; raises `WriterError` for one that does not apply."""
+    # The format takes its options out of `left`; any that remain do not apply to a table.
     left = {name: value for name, value in given.items() if value is not None and value is not False and value != ()}
     taken = format_cli(described).table_options(left)
     refuse_options(to, left)
@@ -133,6 +134,7 @@ def command(
         return export_specified(run, targets[0], output, ksy, imports, path, **form)
     refuse_without_ksy(given_options(ctx))
     chosen = many.targets(run, targets)
+    # Options of --to timesketch, a timeline of events.
     events = {"time": time, "message": message, "clock_start": clock_start}
     events = {name: value for name, value in events.items() if value is not None}
     if not events.keys() <= set(TARGETS[to].options if to in TARGETS else ()):
@@ -232,10 +234,10 @@ def _planned(
     Raises `UsageError` for options that the format or the target does not have.
     """
     described = recognized_format(run, target)
-    values = dict(values)  # of all targets
+    values = dict(values)  # the given mapping is shared by all targets, and `jobs` may be removed below
     jobs = values.get("jobs", 1)
     if not any(one.name == "jobs" for one in format_cli(described).options.get("export", ())):
-        values.pop("jobs", None)  # one job is what there is
+        values.pop("jobs", None)  # this format exports in one thread
     mine, opening = split_options(click.Context(command), "export", described, values, given)
     function, is_table = exporter(described, to)
     if is_table:

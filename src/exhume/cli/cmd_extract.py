@@ -80,7 +80,10 @@ def command(
 
 
 def _stored_size(archive: MemberArchive, names: list[str]) -> int | None:
-    """The bytes of the archive that the members take; None if they have to be decoded, or one cannot be looked up."""
+    """The bytes of the archive that the members take; None if they have to be decoded, or one cannot be looked up.
+
+    Used as the total of the progress bar, which counts bytes read from the archive.
+    """
     try:
         ranges = [archive.stored_range(name) for name in names]
     except ExhumeError:

@@ -84,11 +84,14 @@ def _opening(run: Run, target: str, *, values: dict[str, Any], given: frozenset[
 def info_one(
     run: Run, target: str, *, stats: bool, values: dict[str, Any], given: frozenset[str], jobs: int = 1
 ) -> ExitCode:
-    """Say what one archive says about itself."""
+    """Print the header, counts and versions of one archive, and with `stats` what a scan finds.
+
+    Returns LOSS if damage was found on the way.
+    """
     opening = _opening(run, target, values=values, given=given)
     with run.reading("info"), run.inspect(target, **opening) as archive:
         statistics = {"statistics": archive.stats(jobs=jobs)} if stats else {}
-        info = archive.info()  # which may know more then
+        info = archive.info()  # after `stats`, whose scan may have filled in values
         outcome = run.report_problems(archive)
         check_container(run, archive.source, no_progress, unless="verify compares it with the one that is stored")
         body: dict[str, Any] = {"target": redact(target), "format": archive.format, **info.to_dict(), **statistics}
@@ -97,7 +100,7 @@ def info_one(
     else:
         body.pop("findings", None)  # printed as text
         body.pop("verdict", None)
-        if "fields" in body:  # of an archive that does not open
+        if "fields" in body:  # values of the header of an archive that cannot be opened
             body["fields"] = _shortened(body["fields"])
         run.print_values(body)
         if info.omitted:

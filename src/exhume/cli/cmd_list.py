@@ -101,7 +101,8 @@ def _options(
     """
     described = recognized_format(run, target)
     cli = format_cli(described)
-    values = dict(values)  # of all targets
+    values = dict(values)  # the given mapping is shared by all targets, and `jobs` is removed below
+    # `--jobs` belongs to --sections, except in a format whose own list takes it.
     jobs = values.pop("jobs", None) if sections or cli.listed is None else None
     if jobs is not None and not sections:
         raise click.UsageError("--jobs is for --recursive and --sections", click.get_current_context(silent=True))
@@ -171,11 +172,14 @@ def _list_sections(run: Run, target: str, archive: Inspection, jobs: int) -> Exi
 GUIDS_FIT = 160
 """Columns of a terminal for a table with two GUIDs in each row; a narrower one shows the ends of one."""
 
+# A GUID, such as 0f8b1c2d-...: groups 1 and 2 are its first and last four digits, which a narrow terminal shows.
 _ENDS = r"\1…\2"
 _GUID = re.compile(r"\b([0-9a-f]{4})[0-9a-f]{4}(?:-[0-9a-f]{4}){3}-[0-9a-f]{8}([0-9a-f]{4})\b")
 
 SECTION_COLUMNS = ["file", "offset", "size", "kind", "codec", "section", "note"]
+
 _ALIKE = ("kind", "codec", "note")
+"""Columns that sections of one sort have in common, so that a `SectionRun` stores them once for each sort."""
 
 
 def _without_guid(name: str, file: str) -> str:
@@ -185,8 +189,13 @@ def _without_guid(name: str, file: str) -> str:
 
 
 def _section_columns(found: SectionMap) -> list[list[Any]]:
-    """The columns of a table of sections."""
+    """Return the columns of a table of sections, one list for each of `SECTION_COLUMNS`.
+
+    A map may have millions of sections.  Consecutive ones of few sorts are a `SectionRun`, whose columns are taken as a
+    whole, without an object for each section.
+    """
     columns: list[list[Any]] = [[] for _ in SECTION_COLUMNS]
+    # A part of the map is a section, a run of sections, or a group of both.
     each = ((part,) if isinstance(part, (Section, SectionRun)) else part for part in found.parts)
     parts: Iterator[Tile] = chain.from_iterable(each)
     for part in parts:
@@ -196,6 +205,7 @@ def _section_columns(found: SectionMap) -> list[list[Any]]:
                 (span.source, span.start, span.size, part.kind, part.codec, name, part.note)
             )
         else:
+            # `forms` has a model section for each sort; `sorts` names the sort of each section.
             alike = ({sort: getattr(form, name) for sort, form in part.forms.items()} for name in _ALIKE)
             kinds, codecs, notes = (map(values.__getitem__, part.sorts) for values in alike)
             files = repeat(part.span.source, len(part))

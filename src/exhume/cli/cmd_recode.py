@@ -31,6 +31,7 @@ def command(run: Run, target: str, output: str, stored: bool, jobs: int, **value
     from exhume.engines.recode import recode
 
     described = recognized_format(run, target)
+    # Codec, level, block size: options that the format contributes.
     mine, _ = split_options(click.get_current_context(), "recode", described, values)
     given = {name: value for name, value in mine.items() if value is not None}
     codec = given.get("codec", "")

@@ -30,6 +30,7 @@ from exhume.io.tree import Tree
 if TYPE_CHECKING:
     from exhume.engines.case import CaseReport
 
+# The words for files without an archive of their own, by their kind, in the order of the summary.
 LABELS: dict[str, str] = {
     "unrecognized": "without an archive",
     Kind.PART: "part of another",
@@ -103,6 +104,7 @@ def command(
     timeline, wrong = _timeline(records)
     targets = tuple(dict.fromkeys(targets))
     directories = _directories(run, targets)
+    # (The total of the progress bar is not known in advance: `lambda: None`.)
     with _folder(place), run.progress("report", lambda: None) as progress:
         case = build_report(
             targets,
@@ -118,6 +120,7 @@ def command(
             jobs=jobs,
             check=lambda image, kinds_found: check_container(run, image, kinds_found),
         )
+    # The case is complete; write its page.
     created = _now()
     installed = about().to_dict()
     versions = {"exhume": installed["version"], **_flat(installed)}
@@ -152,9 +155,9 @@ def _folder(place: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        inside = [Path(folder) for folder, _, _ in os.walk(place, topdown=False)][:-1]
+        inside = [Path(folder) for folder, _, _ in os.walk(place, topdown=False)][:-1]  # inner ones first, not `place`
         for folder in (*inside, *made):
-            with suppress(OSError):  # it has files
+            with suppress(OSError):  # a directory with files stays
                 folder.rmdir()
 
 
@@ -166,6 +169,7 @@ def _print_case(run: Run, case: CaseReport, directories: frozenset[str]) -> None
     if directories:
         size = counted(sum(file.size for file in hashed), "bytes")
         run.print(f"{counted(len(hashed), 'files')} examined, {size}")
+    # Such as "3 archives found: 2 complete, 1 damaged".
     kinds = [str(found.carved.verdict) for found in case.archives]
     kinds_found = ", ".join(f"{kinds.count(kind):,} {kind}" for kind in dict.fromkeys(kinds))
     run.print(f"{counted(len(case.archives), 'archives')} found: {kinds_found}" if kinds else "no archives found")
@@ -238,7 +242,7 @@ def _entries(run: Run, targets: tuple[str, ...], directories: frozenset[str]) ->
 
     The first segment of a split image stands for the whole image; later segments are yielded as its parts.
     """
-    later: dict[str, str] = {}
+    later: dict[str, str] = {}  # later segment of a split image: its first segment
     for target in targets:
         if target not in directories:
             later |= dict.fromkeys(_segments(target).pieces[1:], target)
@@ -292,6 +296,6 @@ def _now() -> str:
 
 
 def _flat(installed: dict[str, Any]) -> dict[str, str]:
-    """Versions by name."""
+    """Return the versions of this installation (`About.to_dict`) as one mapping, without libraries that are missing."""
     out = {name: str(installed[name]) for name in ("python", "platform", "kernel") if name in installed}
     return out | {name: version for name, version in installed["libraries"].items() if version}

@@ -146,6 +146,7 @@ def _format_options(
 
 
 def _outcome(result: SalvageReport) -> ExitCode:
+    """Return FAILED for a wrong or empty output, LOSS if something was lost or could not be checked, else DONE."""
     if result.verified_by is VerifiedBy.FAILED or (result.verified_by is VerifiedBy.EMPTY and not result.complete):
         return ExitCode.FAILED
     return ExitCode.DONE if result.complete and result.verdict is Verdict.OK else ExitCode.LOSS
@@ -156,6 +157,7 @@ def _print_result(run: Run, result: SalvageReport) -> None:
     counts = [counted(n, kind) for kind, n in result.recovered.items() if n]
     run.print(f"recovered: {', '.join(counts) or 'nothing'}")
     lost = [counted(n, kind) for kind, n in result.lost.items() if n]
+    # Without checksums of the original, lost content may leave no trace.
     nothing = "nothing" if result.verified_by is VerifiedBy.CHECKSUMS else "nothing that would show"
     run.print(f"lost: {', '.join(lost) or nothing}")
     for outcome in result.spans:
@@ -177,6 +179,7 @@ def _print_result(run: Run, result: SalvageReport) -> None:
     run.print_wrapped(f"{printable(result.output)}: {_PARTLY if partly else _VERIFIED[result.verified_by]}")
 
 
+# The last line of the result, by what the content of the output was checked against.
 _PARTLY = "written; the part that was recovered matches the original's checksums"
 _VERIFIED = {
     VerifiedBy.CHECKSUMS: "written; its content matches the original's checksums",

@@ -29,6 +29,7 @@ from exhume.redaction import redact
 from exhume.registry import Format, get_format
 
 MOST_HINTS = 3
+"""Different hints about a query without matches that are printed, the most frequent first."""
 
 
 @click.command("search", cls=FormatCommand, verb="search")
@@ -64,7 +65,7 @@ def command(
     """
     ctx = click.get_current_context()
     given = given_options(ctx)
-    if "named" in given and run.machine:
+    if "named" in given and run.machine:  # `named` is -H (True) or -h (False)
         raise click.UsageError("-H and -h are for text: in JSON each match has its target", ctx)
     if os.path.lexists(query):
         if not targets and many.targets_from is None:
@@ -83,6 +84,7 @@ def command(
         outcomes = _search_several(run, many, chosen, query, values, given)
     if not outcomes:
         return ExitCode.NO  # there is no archive
+    # Matches in one target make up for none in another.
     if ExitCode.FAILED not in outcomes:
         if ExitCode.DONE in outcomes and ExitCode.NO in outcomes:
             outcomes.remove(ExitCode.NO)
@@ -131,7 +133,10 @@ def _search_several(
 
 
 def _one_format(run: Run, targets: Any) -> Format | None:
-    """The format of all targets; None when some are not recognized (which is reported when it is their turn)."""
+    """Return the common format of the targets that are recognized; None if none is.
+
+    The others are reported when it is their turn.  Raises `click.UsageError` for several formats.
+    """
     from exhume.errors import ExhumeError
 
     kinds: dict[str, str] = {}
@@ -148,6 +153,7 @@ def _one_format(run: Run, targets: Any) -> Format | None:
 
 
 def _mixed(kinds: list[str], remedy: str = "") -> click.UsageError:
+    """Return the error for targets of several formats, whose query languages differ."""
     return click.UsageError(
         f"targets of one format at a time, not {', '.join(kinds)}{remedy}", click.get_current_context(silent=True)
     )
@@ -178,6 +184,7 @@ def search_one(
     with run.reading("search"), run.open(target, **opening) as archive:
         if run.several:
             run.document("format", {"format": described.id})
+            # Results to be merged travel as one JSON document for each target (`_ResultPlayer.play` collects them).
             if _merges(cli, options, run.machine):
                 run.json, run.ndjson = True, False
         try:
@@ -193,7 +200,10 @@ def _merges(cli: FormatCli, options: VerbOptions, machine: bool) -> bool:
 
 
 class _ResultPlayer(Player):
-    """Plays back the answers of several targets; those that make up a common one are kept and merged at the end."""
+    """Prints the results of several targets in order; results to be merged are kept, and merged at the end.
+
+    Targets are searched by workers, which record what they would print as events (see `exhume.cli.playback`).
+    """
 
     def __init__(
         self, run: Run, query: str, values: dict[str, object], given: frozenset[str], described: Format | None
@@ -202,16 +212,16 @@ class _ResultPlayer(Player):
         super().__init__(run)
         self._query, self._given = query, given - {"named"}
         named = values.get("named")
-        self._named = named if isinstance(named, bool) else None
+        self._named = named if isinstance(named, bool) else None  # -H: True, -h: False, neither: None
         self._values = {name: value for name, value in values.items() if name != "named"}
         self._described = described
-        self._merging = False
-        self._prefix: bytes | None = None
-        self._counts: list[tuple[str, int]] = []
+        self._merging = False  # whether the results of all targets become one
+        self._prefix: bytes | None = None  # before each line of the current target; None: not determined yet
+        self._counts: list[tuple[str, int]] = []  # (target, number of matches), for --count
         self._at_line_start = True
 
     def start(self, target: Any) -> None:
-        """Notes whose output follows; a line that the target before did not end is not continued."""
+        """Begin the results of a target; text that is printed next starts a line."""
         super().start(target)
         self._prefix, self._at_line_start = None, True
 
@@ -227,7 +237,7 @@ class _ResultPlayer(Player):
             super().play(event)
 
     def named(self, text: bytes) -> bytes:
-        """Lines of matches, each after the name of its target."""
+        """Return a piece of the printed matches with the name of the target before each line that begins in it."""
         if self._prefix is None:
             self._prefix = self._name() if self._named is not False else b""
         if not self._prefix or not text:
@@ -252,12 +262,14 @@ class _ResultPlayer(Player):
         return self._run.screen.paint(shown(self.target), "target").encode("utf-8", "surrogateescape") + b":"
 
     def _meet(self, described: Format) -> None:
+        """Note the format of a target, which must be that of the others, and whether its results will be merged."""
         if self._described is not None and described.id != self._described.id:
             raise _mixed(sorted((described.id, self._described.id)))
         self._described = described
         self._merging = _merges(format_cli(described), self._options(described), self._run.machine)
 
     def _options(self, described: Format) -> VerbOptions:
+        """Return the format's options of `search`, from what the user gave."""
         mine, _ = split_options(click.Context(command), "search", described, self._values, self._given)
         return format_cli(described).verb_options("search", mine)
 
@@ -270,6 +282,7 @@ class _ResultPlayer(Player):
                 merge = format_cli(self._described).merge
                 assert merge is not None  # goes with `merges`
                 answer = merge(self._run, self.documents, self._query, self._options(self._described))
+            # One outcome for all targets that could be read, and those of the others.
             outcomes = [*(one for one in outcomes if one is ExitCode.FAILED), answer]
         self._sum_up()
         return outcomes
@@ -290,7 +303,7 @@ class _ResultPlayer(Player):
         return ExitCode.DONE if total else ExitCode.NO
 
     def _sum_up(self) -> None:
-        """Say how many targets have matches, and, if none has, what may be wrong with the query."""
+        """Print a note with the number of targets that have matches and, if none has, hints about the query."""
         matched, without = self.outcomes[ExitCode.DONE] + self.outcomes[ExitCode.LOSS], self.outcomes[ExitCode.NO]
         if not matched and not self._run.verbose:
             for text, count in self.hints.most_common(MOST_HINTS):

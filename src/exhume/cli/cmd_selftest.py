@@ -1,4 +1,4 @@
-"""`exhume selftest`: a record that this installation does on this machine what it is said to do."""
+"""`exhume selftest`: test this installation on this machine, and write a record of the results."""
 
 from __future__ import annotations
 

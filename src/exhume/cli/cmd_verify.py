@@ -85,6 +85,7 @@ def verify_one(run: Run, target: str, *, quick: bool, fail_on: str, jobs: int = 
                 kept.append(finding.to_dict())
             else:
                 _print_finding(run, finding)
+        # The image file (EWF) around the archive may store a digest of its content.
         sound = check_container(run, source, progress, unless="--quick" if quick else "")
     # Print the verdict; what does not open, or is damaged, determines the exit code.
     verdict = verification.verdict

@@ -1,4 +1,9 @@
-"""Text output of `exhume explain`: sections with their damage, fields, one byte, and colored hex dumps."""
+"""Text output of `exhume explain`: sections with their damage, fields, one byte, and colored hex dumps.
+
+A section is a range of bytes of an archive with one purpose (header, block, index ...).  Its fields, as the format's
+specification describes them, form a tree.  A compressed section has two trees: one of the stored bytes, and one of the
+decompressed payload, whose offsets count from the payload's start and are printed as `+N`.
+"""
 
 from __future__ import annotations
 
@@ -38,6 +43,7 @@ def hex_lines(
     A byte has the color of the innermost field that contains it, and `marked` is shown in reverse video; without colors
     it is followed by `<`.  Propagates errors from `read`.
     """
+    # Names are shown next to the bytes if the terminal has room for them; else they follow the dump.
     owners, names = _owners(fields, start, stop)
     has_names = screen.width is None or screen.width - OFFSETS - ROW * 4 - 7 >= NAMES
     data = read(start, stop)
@@ -46,7 +52,7 @@ def hex_lines(
     for at in range(first, start + len(data), ROW):
         pairs, chars = "", ""
         for offset in range(at, at + ROW):
-            inside = start <= offset < start + len(data)
+            inside = start <= offset < start + len(data)  # the first and last line may be incomplete
             byte = data[offset - start] if inside else 0
             code = _code(owners[offset - start] if inside else None, offset == marked) if screen.color else ""
             mark = "<" if offset == marked and not screen.color else " "
@@ -62,7 +68,10 @@ def hex_lines(
 
 
 def around(fields: Sequence[Field], offset: int, end: int) -> tuple[int, int]:
-    """The bytes `[start, stop)` to show around a byte: two lines on either side, and its field if that is small."""
+    """Return the bytes `[start, stop)` to show around a byte: two lines on either side, and its field if that is small.
+
+    `fields` are those that contain the byte, outermost first; `end` is the end of the file.
+    """
     start, stop = offset - offset % ROW - 2 * ROW, offset - offset % ROW + 3 * ROW
     span = fields[-1].span if fields else None
     if span is not None and span.payload is None and span.size <= MOST:
@@ -71,7 +80,10 @@ def around(fields: Sequence[Field], offset: int, end: int) -> tuple[int, int]:
 
 
 def _owners(fields: Iterable[Field], start: int, stop: int) -> tuple[list[int | None], list[tuple[int, int, str]]]:
-    """For each byte the number of its innermost field, and for each visible field where it begins, number and name."""
+    """Return the number of the innermost field of each byte, and `(offset, number, name)` of each visible field.
+
+    Fields are numbered in order, which determines their color.  `offset` is where a field begins in the dump.
+    """
     owners: list[int | None] = [None] * (stop - start)
     found: dict[int, tuple[int, str]] = {}
     number = 0
@@ -91,6 +103,7 @@ def _owners(fields: Iterable[Field], start: int, stop: int) -> tuple[list[int | 
 
 
 def _code(owner: int | None, marked: bool) -> str:
+    """Return the terminal's code of a byte of field `owner`: color; dim (2) without a field; reverse (7) if marked."""
     code = "2" if owner is None else FIELD_COLORS[owner % len(FIELD_COLORS)]
     return f"7;{code}" if marked else code
 
@@ -110,8 +123,11 @@ def _legend(screen: Screen, names: Sequence[tuple[int, int, str]]) -> Iterator[s
 
 
 def _labels(screen: Screen, named: Sequence[tuple[int, str]], used: int) -> str:
-    """As many names as fit next to the bytes, each in the color of its bytes."""
-    out, left = "", 60 if screen.width is None else screen.width - used
+    """Return as many names as fit next to the bytes, each in the color of its bytes; "…" stands for the rest.
+
+    `named` has number and name of each field, `used` is the number of columns that are taken.
+    """
+    out, left = "", 60 if screen.width is None else screen.width - used  # columns; 60 when output is no terminal
     for at, (number, name) in enumerate(named):
         last = at == len(named) - 1
         if len(name) > left - (0 if last else 2):
@@ -132,7 +148,7 @@ MOST_BYTES, FEWER_BYTES = 64, 24
 
 
 def print_sections(run: Run, items: Iterable[Any]) -> None:
-    """Print every section as a row, then the damaged ones with the fields that findings concern."""
+    """Print every section as a row, then the damaged ones with their fields."""
     rows: list[list[Any]] = []
     damaged: list[Any] = []
     shown_before: set[str] = set()
@@ -140,7 +156,7 @@ def print_sections(run: Run, items: Iterable[Any]) -> None:
         section = item.section
         name = ("  " if section.parent else "") + printable(section.name)
         what = item.note or _first_sentence(section)
-        if item.skipped > 1:
+        if item.skipped > 1:  # this item stands for many sections of one kind
             name, what = f"… {item.skipped:,} more", item.note
         what = printable(shorten(what, LONGEST)) if what not in shown_before else ""
         shown_before.add(item.note or _first_sentence(section))
@@ -190,7 +206,7 @@ def field_value(node: Any) -> str:
     if isinstance(value, (bytes, bytearray)):
         return value.hex(" ") if len(value) <= MOST_BYTES else value[:FEWER_BYTES].hex(" ") + " …"
     text = cell(value)
-    if isinstance(value, int) and not isinstance(value, bool) and value > 9999:
+    if isinstance(value, int) and not isinstance(value, bool) and value > 9999:  # small numbers read well in decimal
         text += f" (0x{value:x})"
     return shorten(text, LONGEST)
 
@@ -244,12 +260,13 @@ def print_fields(run: Run, item: Any, depth: int | None, selection: Any, shown_b
 
 
 def _rows(tree: Any, depth: int | None, selection: Any, shown_before: set[str]) -> Iterator[list[str]]:
-    """The fields of a tree that are requested, a row each."""
+    """Yield the fields of a tree that are requested, a row each, to `depth` levels (None: all)."""
     for level, node in _walk(tree, depth):
         if selection is not None and selection.start is not None and not _touches(node, selection):
             continue
         name = "  " * level + node.name
         yield [_offset(node), _size(node), name, node.type, field_value(node), _meaning(node, shown_before)]
+        # A list has more elements than were parsed, unless the elements outside of the requested range were left out.
         if node.omitted and (selection is None or selection.window is None or node.span.payload is not None):
             yield ["", "", "  " * (level + 1) + f"… {node.omitted} more", "", "", ""]
 
@@ -263,6 +280,7 @@ def _walk(node: Any, depth: int | None, level: int = 0) -> Iterator[tuple[int, A
 
 
 def _touches(node: Any, selection: Any) -> bool:
+    """Return whether a field has bytes in the requested range; a computed field without a place always counts."""
     return node.span is None or (node.span.start < selection.end and node.span.end > selection.start)
 
 
@@ -279,6 +297,7 @@ def print_bytes(run: Run, found: SectionMap, item: Any, selection: Selection) ->
 
 
 def _reader(found: SectionMap, name: str) -> Callable[[int, int], bytes]:
+    """Return a function that reads bytes `[start, stop)` of a source of the map, in absolute offsets."""
     source = found.sources[name]
     return lambda start, stop: source.read_at(start - source.origin, stop - start)
 
@@ -296,7 +315,10 @@ def _print_around(run: Run, found: SectionMap, explained: Sequence[Any], chain: 
 def print_byte(
     run: Run, target: str, explained: Sequence[Any], offset: int, *, found: SectionMap | None = None
 ) -> ExitCode:
-    """Print or documents what one byte is, innermost field first; with a map also the bytes around it."""
+    """Print the fields that contain one byte, innermost first, and with `found` a dump of the bytes around it.
+
+    With --json, print them as a document.  Returns NO if the offset is outside the archive.
+    """
     from exhume.engines.explained import field_to_dict, innermost, neighbors
 
     chain = innermost((tree for item in explained for tree in item.trees()), offset)

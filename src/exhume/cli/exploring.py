@@ -1,4 +1,9 @@
-"""The explorer's view of a target, and its records as tables, by the `cat` and `search` of its format."""
+"""The explorer's view of a target, and its records as tables.
+
+`exhume explore` serves a page (`exhume.view`) that shows an archive.  The page has a table of records, or of those that
+match a query.  They come from the format's own `cat` or `search`, which runs in a thread and pauses until the page
+requests more (`_Cursor`).
+"""
 
 from __future__ import annotations
 
@@ -24,11 +29,12 @@ from exhume.registry import Format, get_format
 from exhume.view.explored import PATIENCE, ExploredArchive
 from exhume.view.server import ExploredImage
 
-MOST_COLUMNS = 60  # of a table of rows
+MOST_COLUMNS = 60  # of a table of records
 LONGEST_CELL = 400  # characters
 MOST_PAGES = 40
-"""Pages of a table of records that are kept, to go back to."""
+"""Pages of a table of records that are kept, so that going back does not search again."""
 
+# The placeholder of the query field, by format: the kind of query.
 HINTS = {
     "clp-s": "KQL, for example level: ERROR",
     "kv-ir": "KQL, for example level: ERROR",
@@ -37,7 +43,7 @@ HINTS = {
     "leveldb": "key prefix",
     "ark": "topic, for example /robot/*",
 }
-"""The kind of query, by format; for members it is a pattern of names."""
+"""For archives of members it is a pattern of names."""
 
 
 def explored(
@@ -106,6 +112,7 @@ POLL = 0.2
 
 
 def _never() -> bool:
+    """The client is still there (the default of `gone`)."""
     return False
 
 
@@ -114,16 +121,16 @@ class _Cursor:
 
     def __init__(self, search: Callable[[Callable[[Any], None]], None]) -> None:
         """Start the thread; `search` is called there with the function that takes each item."""
-        self._changed = threading.Condition()
-        self._waiting: deque[Any] = deque()
-        self._wanted = 0
-        self._asking = 0
-        self._ended = self._resting = False
+        self._changed = threading.Condition()  # guards what follows, and signals its changes
+        self._waiting: deque[Any] = deque()  # items that were found and not yet requested
+        self._wanted = 0  # items the search may still put before it pauses
+        self._asking = 0  # calls of `page` that are running
+        self._ended = self._resting = False  # the search is over; it pauses until more is wanted
         self.closed = False
         """Whether the search was stopped, or will be at its next item or read."""
-        self._error: Exception | None = None
-        self._turn = threading.Lock()
-        self._at = 0
+        self._error: Exception | None = None  # that ended the search
+        self._turn = threading.Lock()  # one page at a time
+        self._at = 0  # number of the first item in `_waiting`
         self.thread = threading.Thread(target=self._run, args=(search,), daemon=True)
         self.thread.start()
 
@@ -143,7 +150,7 @@ class _Cursor:
             self._changed.notify_all()
 
     def _put(self, item: Any) -> None:
-        """Add a row to those that wait for the reader, then pause until more are wanted."""
+        """Add an item to those that were found, then pause until more are wanted; called by the search's thread."""
         with self._changed:
             self._wanted -= 1
             self._waiting.append(item)
@@ -151,7 +158,7 @@ class _Cursor:
         self._wait_for_demand()
 
     def _wait_for_demand(self) -> None:
-        """Wait until more is wanted.  Raises `StoppedError` if nothing is."""
+        """Wait until more items are wanted.  Raises `StoppedError` once the cursor is closed, which ends the search."""
         with self._changed:
             self._resting = True
             while self._wanted <= 0 and not self.closed:
@@ -178,7 +185,9 @@ class _Cursor:
             return len(self._waiting) >= count
 
     def page(self, first: int, count: int, gone: Callable[[], bool] = _never) -> tuple[list[Any], bool] | None:
-        """Items from one on, and whether there are more; None if it passed them.  Raises what the search raised.
+        """Return `count` items from number `first` on, and whether there are more; None if `first` was passed already.
+
+        Propagates the error of the search.
 
         The search is stopped, and `QueryError` raised, once `gone()` says that no one waits for the items.
         """
@@ -198,19 +207,20 @@ class _Cursor:
         with self._turn:
             if first < self._at:
                 return None
-            while self._at < first and self._wait_for_items(1, gone):
+            while self._at < first and self._wait_for_items(1, gone):  # skip items
                 self._waiting.popleft()
                 self._at += 1
             full = self._wait_for_items(count, gone)
             if self._error is not None and not self._waiting:
                 raise self._error
+            # After an error there is "more": the next page raises it.
             more = self._wait_for_items(count + 1, gone) or self._error is not None
             rows = [self._waiting.popleft() for _ in range(count if full else len(self._waiting))]
             self._at += len(rows)
             return rows, more
 
     def close(self) -> bool:
-        """Let the search end at its next item or read; whether it was not reading, and is over."""
+        """Let the search end at its next item or read; return whether it is not reading: its archive is usable then."""
         with self._changed:
             self.closed = True
             self._changed.notify_all()
@@ -218,7 +228,7 @@ class _Cursor:
 
 
 class _Window(Run):
-    """A run whose items are not printed, but handed to a cursor."""
+    """A `Run` (the output and options of a verb) that passes items to a cursor instead of printing them."""
 
     def __init__(self, arguments: Mapping[str, Any], put: Callable[[Any], None]) -> None:
         super().__init__(**{**arguments, "json": True, "ndjson": False, "quiet": True})
@@ -245,12 +255,12 @@ class Records:
     def __init__(self, run: Run, source: Source | Tree, described: Format) -> None:
         """Prepare to read the rows of an archive of the format `described`; nothing is opened yet."""
         self._run, self._source, self._described = run, source, described
-        self._archive: Archive | None = None
-        self._stop = threading.Event()
-        self._lock = threading.Lock()
+        self._archive: Archive | None = None  # opened by the first search, None after one was stopped while it read
+        self._stop = threading.Event()  # set: the next read of the current archive fails
+        self._lock = threading.Lock()  # guards the members below
         self._query = ""
         self._cursor: _Cursor | None = None
-        self._pages: OrderedDict[tuple[int, int], dict[str, Any]] = OrderedDict()
+        self._pages: OrderedDict[tuple[int, int], dict[str, Any]] = OrderedDict()  # (first, count): table, oldest first
 
     def __call__(self, query: str, first: int, count: int, gone: Callable[[], bool] = _never) -> dict[str, Any]:
         """Return rows `[first, first + count)` of the matches, as a table for the page.
@@ -292,7 +302,7 @@ class Records:
                     self._end(cursor)
 
     def _begin(self, query: str) -> _Cursor:
-        """A cursor before the first record; the lock is held."""
+        """Start the search for a query and return its cursor; the caller holds the lock."""
         if self._cursor is not None:
             self._end(self._cursor)
         if self._archive is None:
@@ -304,7 +314,10 @@ class Records:
         return self._cursor
 
     def _end(self, cursor: _Cursor) -> None:
-        """End a search; one that reads loses its archive, which may be left half-way.  The lock is held."""
+        """End a search; the caller holds the lock.
+
+        A search that is reading is stopped inside the read.  Its archive may then be inconsistent and is dropped.
+        """
         if not cursor.close() and cursor is self._cursor:
             self._stop.set()
             self._archive = None
@@ -325,7 +338,7 @@ class Records:
             cli.cat(window, archive, (), options)
 
     def close(self) -> bool:
-        """End the search; whether it has ended."""
+        """End the search; return whether its thread has ended within `PATIENCE` seconds."""
         with self._lock:
             cursor = self._cursor
             if cursor is None:
@@ -352,7 +365,10 @@ def _members(archive: Archive, query: str) -> Iterator[dict[str, Any]]:
 
 
 def _record(item: Any) -> dict[str, Any]:
-    """The columns of one record: its keys, and where it is."""
+    """Return the columns of one record: its keys, and its place in the archive.
+
+    The keys are in the item's `record` (or `user`, for KV-IR), unless that is a text or bytes.
+    """
     values = dict(jsonable(item))
     values.pop("target", None)
     for key in ("record", "user"):

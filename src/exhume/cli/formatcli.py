@@ -35,6 +35,7 @@ _SHORTEST = 4
 """Bytes of the magic numbers of streams, below which nothing is recognized."""
 
 READING_VERBS = ("info", "list", "cat", "extract", "search", "export")
+"""Verbs that open an archive through the format's `open`, and so take its options."""
 
 
 class UnsuitedOptionError(click.UsageError):
@@ -83,6 +84,7 @@ class SearchOptions(VerbOptions):
 
 
 def _no_table_options(given: dict[str, Any]) -> dict[str, Any]:
+    """The hook `table_options` of a format that has none."""
     return {}
 
 
@@ -164,7 +166,7 @@ class FormatCommand(Verb):
     def __init__(self, *args: Any, verb: str, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.verb = verb
-        self._extended: list[click.Option] | None = None
+        self._extended: list[click.Option] | None = None  # options of the formats; None: not collected yet
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return the command's options, with those that formats contribute to the verb before the last (`--help`)."""
@@ -172,6 +174,7 @@ class FormatCommand(Verb):
         if self._extended is None:
             taken = {param.name for param in own}
             self._extended = [option for name, option in contributed(self.verb).items() if name not in taken]
+        # click adds `--help` last; it stays there.
         return [*own[:-1], *self._extended, *own[-1:]]
 
 
@@ -183,13 +186,13 @@ def contributed(verb: str) -> dict[str, click.Option]:
         for option in (*cli.options.get(verb, ()), *cli.opening(verb)):
             found.setdefault(option.name or "", (option, []))[1].append(described.id)
     for option, ids in found.values():
-        if not (option.help or "").startswith("["):
+        if not (option.help or "").startswith("["):  # several verbs may share an option, which is marked once
             option.help = f"[{', '.join(ids)}] {option.help or ''}"
     return {name: option for name, (option, _) in found.items()}
 
 
 def given_options(ctx: click.Context) -> frozenset[str]:
-    """Names of the options that the user gave, not the defaults."""
+    """Names of the parameters that the user gave, not those that have their default."""
     defaults = (ParameterSource.DEFAULT, ParameterSource.DEFAULT_MAP, None)
     return frozenset(name for name in ctx.params if ctx.get_parameter_source(name) not in defaults)
 
@@ -224,6 +227,7 @@ def split_options(
     given = given_options(ctx) if given is None else given
     cli = format_cli(described)
     mine = {option.name: option for option in cli.options.get(verb, ())}
+    # Sort the values: own options of the verb, options for `open`, and options of other formats (refused if given).
     opening = {option.name for option in cli.opening(verb)}
     verb_options: dict[str, Any] = {}
     open_options: dict[str, Any] = {}
@@ -243,6 +247,7 @@ def split_options(
             context = click.get_current_context(silent=True)
             raise click.UsageError(f"{_flag(name, context)} has no effect without {_flag(needed, context)}", context)
     for name, option in mine.items():
+        # A repeatable option without values is (), whatever click says.
         if verb_options.get(name or "") is None and option.multiple:
             verb_options[name or ""] = ()
     return verb_options, open_options
@@ -286,12 +291,15 @@ def await_beginning(run: Run, target: str, verb: str, values: Mapping[str, Any])
 
 
 def _has_begun(run: Run, file: Path, followed: Collection[str]) -> bool:
-    """Whether a file can be opened, or is not one of the formats that are `followed`."""
+    """Return whether to stop waiting for a file: it can be opened, or is not in one of the formats `followed`.
+
+    An error other than a missing end also ends the wait: opening the file will report it.
+    """
     from exhume.engines.identify import identify, open_archive
 
     try:
         if file.stat().st_size < _SHORTEST:
-            return run.as_format not in (None, *followed)
+            return run.as_format not in (None, *followed)  # --format names a format that is not followed: do not wait
         ids = {run.as_format} if run.as_format else {one.format for one in identify(file)}
         if not ids or not ids.issubset(followed):
             return True

@@ -1,4 +1,7 @@
-"""The `exhume` command: finds verbs lazily, runs one, and turns its outcome into the exit code; nothing else does."""
+"""The `exhume` command: finds a verb by its module, runs it, and turns its outcome into the exit code.
+
+No other module ends the process.  Verbs are imported when they are used, because starting should take little time.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +25,10 @@ from exhume.cli.params import Group
 from exhume.errors import ExhumeError, QueryError
 from exhume.redaction import redact
 
-ALIASES = {"ls": "list"}
+ALIASES = {"ls": "list"}  # other names of verbs
 
 _DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+"""Errors of a full or failing disk, which a redirected standard output may have."""
 
 
 class CarriedError(Exception):
@@ -32,7 +36,7 @@ class CarriedError(Exception):
 
     def __init__(self, error: Exception) -> None:
         super().__init__(str(error))
-        self.error = error
+        self.error = error  # the exception that is carried
 
 
 class VerbGroup(Group):
@@ -56,7 +60,7 @@ class VerbGroup(Group):
         import pkgutil
 
         names = (module.name for module in pkgutil.iter_modules(_package.__path__))
-        return sorted(name[4:].replace("_", "-") for name in names if name.startswith("cmd_"))
+        return sorted(name[4:].replace("_", "-") for name in names if name.startswith("cmd_"))  # without "cmd_"
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import and return the command of a verb or alias; None if there is no such verb."""
@@ -116,12 +120,12 @@ def run() -> NoReturn:
 
 
 def _wait_for_threads() -> None:
-    """Let the threads of an interrupted run end what they are in, for a second at most.
+    """Wait for the threads of an interrupted run to finish their current call, for a second at most.
 
     One that is inside a library of C++ or Rust when the interpreter ends would abort the process.
     """
     until = time.monotonic() + 1
-    with suppress(KeyboardInterrupt):  # the second one
+    with suppress(KeyboardInterrupt):  # a second Ctrl-C ends the wait
         for thread in threading.enumerate():
             if thread.name.startswith("exhume"):  # a thread that a library started cannot be joined
                 thread.join(max(0.0, until - time.monotonic()))
@@ -149,9 +153,9 @@ def invoke(args: list[str] | None = None) -> ExitCode:
 
 
 def ending(error: BaseException, argv: list[str]) -> ExitCode:
-    """The outcome of a run that raised `error`, which is printed on standard error; a bug is raised again."""
+    """Print the error of a run on standard error and return its outcome; an unknown error is a bug and raised again."""
     if isinstance(error, RuntimeError) and isinstance(error.__cause__, KeyboardInterrupt):
-        error = error.__cause__  # Python before 3.12 says it so while a class is made
+        error = error.__cause__  # Python before 3.12 wraps errors in `__set_name__`, which runs while a class is made
     try:
         raise error
     except click.exceptions.NoArgsIsHelpError as usage:
@@ -174,7 +178,7 @@ def ending(error: BaseException, argv: list[str]) -> ExitCode:
     except OSError as failure:
         if isinstance(failure, BrokenPipeError) and output_is_closed():
             return _reader_left()
-        if failure.filename is None and failure.errno in _DISK_ERRORS:  # errors of other outputs name them
+        if failure.filename is None and failure.errno in _DISK_ERRORS:  # errors of other outputs have a file name
             from exhume.io.source import source_error
 
             _print_error(source_error(failure, "standard output"), argv)
@@ -187,7 +191,7 @@ def ending(error: BaseException, argv: list[str]) -> ExitCode:
         click.echo("exhume: out of memory (lower --jobs or a --limit)", err=True)
         return ExitCode.FAILED
     finally:
-        del error  # or it would keep itself, and the threads and files in the frames that it passed
+        del error  # its traceback refers to this frame: the cycle would keep threads and files alive
 
 
 def _reader_left() -> ExitCode:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+# The options that `many_options` adds.
 _OPTIONS = (
     click.option(cls=Jobs),
     click.option("--cluster", metavar="ADDRESS", help="Work on a dask cluster: scheduler address or file."),
@@ -74,6 +75,7 @@ class ManyOptions(NamedTuple):
         """
         if not arguments and self.targets_from is None:
             raise click.UsageError(f"Missing argument '{metavar}'.", click.get_current_context(silent=True))
+        # One plain argument: the verb prints its result without the name of the target.
         simple = len(arguments) == 1 and self.targets_from is None and self.cluster is None
         if simple and not is_glob(arguments[0]):
             return Targets([arguments[0]], 1, False)
@@ -95,16 +97,17 @@ class ManyOptions(NamedTuple):
         A process works on several remote targets at a time, if there are more jobs than cores.
         """
         ordered = iter(units)
+        # The first unit stands for all: targets of one call are usually all remote or all local.
         first = list(islice(ordered, 1))
         units = chain(first, ordered)
         cores = cpu_count()
         if self.cluster is None and cores < self.jobs and any(map(_is_url, first)):
-            more |= {"jobs": cores, "at_once": -(-self.jobs // cores)}
+            more |= {"jobs": cores, "at_once": -(-self.jobs // cores)}  # rounded up
         results: Iterator[Result] = self.how(lambda **how: _run(function, units, **{**how, **more}))
         return results
 
     def how(self, call: Callable[..., Any]) -> Any:
-        """Call `call(jobs=…, cluster=…, retries=…)`."""
+        """Call `call(jobs=…, cluster=…, retries=…)`; work in this process is not retried."""
         retries = self.retries if self.cluster is not None or self.jobs != 1 else 0
         return call(jobs=self.jobs, cluster=self.cluster, retries=retries)
 
@@ -115,6 +118,7 @@ class ManyOptions(NamedTuple):
 
 
 def _run(function: Callable[[Any], Any], units: Iterable[Any], **how: Any) -> Iterator[Result]:
+    """Call `exhume.distributed.run`, which is imported only when it is needed."""
     from exhume.distributed import run
 
     return run(function, units, **how)
@@ -156,8 +160,8 @@ class _TargetLines:
     def __init__(self, name: str) -> None:
         """Count the targets in the file `name`; those on standard input (`-`) cannot be counted in advance."""
         self._name = name
-        self._first: list[str] = []
-        self.count: int | None = None
+        self._first: list[str] = []  # read from standard input by `is_empty`, and not yet yielded
+        self.count: int | None = None  # number of targets; None if unknown
         if name != "-":
             from pathlib import Path
 
@@ -184,6 +188,7 @@ class _TargetLines:
         return not self._first
 
     def _lines(self, file: Iterable[str]) -> Iterator[str]:
+        """Yield the lines that are not blank, without line ends."""
         for line in file:
             name = line.rstrip("\r\n")
             if name.strip():
@@ -206,6 +211,7 @@ def is_glob(target: str) -> bool:
     if "://" not in head:
         return False
     scheme, _, path = head.partition("://")
+    # In HTTP URLs, `?` begins the query, and brackets are not special.
     return any(c in path for c in ("*" if scheme in ("http", "https") else "*?["))
 
 
@@ -270,10 +276,10 @@ def prepare_directory(output: str, *, overwrite: bool = False) -> Path:
 
 
 def synced_together(folder: Path, *, local: bool, overwrite: bool = False) -> contextlib.AbstractContextManager[bool]:
-    """Whether the outputs of several targets wait for the disk together, at the end, instead of one by one.
+    """Return a context whose value is whether outputs of several targets are synced to disk together at its end.
 
-    They do in a new directory if this machine writes all files (`local`).  The directory is marked as unfinished until
-    then.
+    That is faster than one by one.  It is done in a new directory if this machine writes all files (`local`).  The
+    directory is marked as unfinished until the end.
     """
     if overwrite or not local:
         return contextlib.nullcontext(False)
@@ -282,6 +288,7 @@ def synced_together(folder: Path, *, local: bool, overwrite: bool = False) -> co
 
 @contextlib.contextmanager
 def _together(folder: Path) -> Iterator[bool]:
+    """Sync the outputs together; the value is True."""
     from exhume.io.output.atomic import several_outputs
 
     with several_outputs(folder):
@@ -292,11 +299,12 @@ class OutputNames:
     """Names for outputs: the last part of the target, numbered where that is taken."""
 
     def __init__(self) -> None:
-        self._taken: set[str] = set()
-        self._numbers: dict[str, int] = {}
+        self._taken: set[str] = set()  # names that were given out
+        self._numbers: dict[str, int] = {}  # name: the last number that was appended to it
 
     def of(self, target: str, suffix: str = "", *, keep_extension: bool = True) -> str:
         """The name for a target's output."""
+        # Without a chained URL (`a::b`), a query and a trailing slash.
         base = target.partition("::")[0].partition("?")[0].rstrip("/").rpartition("/")[2] or "target"
         stem, dot, extension = base.rpartition(".")
         if not dot or not stem:

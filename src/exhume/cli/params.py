@@ -1,4 +1,8 @@
-"""Parameter types that options of several verbs and formats share, and the examples in the help of the verbs."""
+"""Parameter types that options of several verbs and formats share, and the examples in the help of the verbs.
+
+A verb is a subcommand of `exhume` (`verify`, `list` ...), made with click.  `convert` of a type turns the text of an
+argument into its value, and may get a value that was converted before, such as a default.
+"""
 
 from __future__ import annotations
 
@@ -61,7 +65,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "snippet": ("exhume snippet robot --topic /robot/pose -o poses",),
     "verify": ("exhume verify words.zs files.caf", "exhume verify --recursive files"),
 }
-"""The commands, by the verb that they show."""
+"""Example commands by verb; tests run them, next to the sample archives that they name."""
 
 
 if TYPE_CHECKING:
@@ -210,7 +214,7 @@ class Jobs(click.Option):
     """`--jobs`, the same in every verb and format: how many threads or processes work at a time."""
 
     def __init__(self, param_decls: Sequence[str] = (), *, default: int | None = 1, help: str = "") -> None:
-        defaults = f"default {default}; 0" if default else "default and 0"
+        defaults = f"default {default}; 0" if default else "default and 0"  # a default of None or 0 is one job per core
         help_text = help or f"Parallel jobs ({defaults}: one per core)."
         super().__init__(["--jobs", "-j", *param_decls], type=Whole(0), default=default, help=help_text)
 
@@ -273,6 +277,7 @@ class Group(click.Group):
 
 
 _SIMPLE = {"n": 10, "t": 9, "r": 13, "0": 0, "\\": 92, "a": 7, "b": 8, "f": 12, "v": 11}
+"""The byte of each escape sequence of one letter."""
 _HEX = frozenset("0123456789abcdefABCDEF")
 
 
@@ -308,5 +313,6 @@ BYTES = ByteText()
 
 
 def _first_sentence(command: click.Command) -> str:
+    """Return the first sentence of a command's help: up to a full stop before a space, unless it ends an ellipsis."""
     text = " ".join((command.short_help or command.help or "").partition("\n\n")[0].split())
     return re.split(r"(?<=[^.]\.) ", text)[0]

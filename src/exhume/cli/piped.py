@@ -38,6 +38,7 @@ def piped(target: str) -> Source | None:
 
 
 def _kept(pipe: BinaryIO, name: str) -> Source:
+    """Copy the whole input to a temporary file and return a source that reads it."""
     file = scratch_file()
     shutil.copyfileobj(pipe, file)
     return FileObjectSource(file, name)

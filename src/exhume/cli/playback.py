@@ -1,5 +1,8 @@
 """The output of a verb for each of many targets, recorded and played back.
 
+A run over many targets prints the same for any number of jobs.  So a worker (another process or machine) does not
+print: it records what it would print as events, small tuples that `Player.play` documents.
+
 A verb provides a module-level function `one(run, target, **options) -> ExitCode` that handles a single target.  It runs
 on a worker, with a `Recorder` as its `Run`; its output is played back here in the order of the targets, so the answer
 does not depend on where the work was done.
@@ -33,22 +36,24 @@ if TYPE_CHECKING:
     from exhume.cli.progress import ProgressBar
 
 One = Callable[..., ExitCode | None]
+"""A verb for one target: `one(run, target, **options)`; None means `ExitCode.DONE`."""
 
 CHECKED = 64
+"""The most targets whose options are checked before the first of them is read."""
 CHECKED_REMOTE = 16
-"""The most targets whose options are checked before the first of them is read; with URLs among them, fewer."""
+"""The same if URLs are among them: each check takes requests."""
 
 ITEM_BREAK = ",\n"
 """The separator of two items of a list."""
 
 
 class Recorder(Run):
-    """The `Run` of one of several targets: records its output instead of printing it."""
+    """The `Run` of one of several targets: records its output as events instead of printing it."""
 
     def __init__(self, arguments: dict[str, Any], terminal: bool, send: Callable[[tuple[Any, ...]], None]) -> None:
         super().__init__(**arguments)
         self.several = True
-        self._send = send
+        self._send = send  # takes each event
         self.out: Any = _RecordedOutput(terminal, send)
 
     def document(self, verb: str, body: Mapping[str, Any]) -> None:
@@ -93,7 +98,7 @@ class Recorder(Run):
 
 
 class _RecordedOutput:
-    """Standard output of a recorded run."""
+    """Standard output of a recorded run; `terminal` is whether the output will be printed on a terminal."""
 
     def __init__(self, terminal: bool, send: Callable[[tuple[Any, ...]], None]) -> None:
         self._terminal, self._send = terminal, send
@@ -138,8 +143,8 @@ class _CompactOutput(_RecordedOutput):
     def __init__(self, terminal: bool) -> None:
         super().__init__(terminal, self.send)
         self.events: list[tuple[Any, ...]] = []
-        self._kind = "text"
-        self._pieces: list[Any] = []
+        self._kind = "text"  # kind of the chunks in `_pieces`: "text", "out" (bytes) or "item" (JSON of list items)
+        self._pieces: list[Any] = []  # consecutive chunks of one kind, not recorded yet
 
     def text(self, text: str) -> None:
         if self._kind != "text":
@@ -149,7 +154,7 @@ class _CompactOutput(_RecordedOutput):
     def send(self, event: tuple[Any, ...]) -> None:
         """Record an event. Consecutive chunks of text are joined into one."""
         kind = event[0]
-        if kind in ("out", "item"):  # text comes by itself
+        if kind in ("out", "item"):  # (text is passed to `text`)
             if self._kind != kind:
                 self.flush(kind)
             self._pieces.append(event[1])
@@ -170,7 +175,7 @@ class _CompactOutput(_RecordedOutput):
 
 
 def _part(one: One, run: Run, target: Any, options: dict[str, Any]) -> TargetOutput:
-    """Run the verb on one target and return its exit code; its output was recorded by `run`.
+    """Run the verb on one target and return its outcome without events: `run` has recorded those.
 
     An option that does not apply to its format is an error of this target: raises `UnsupportedOperationError`.
     """
@@ -189,10 +194,12 @@ class Player:
     """Plays back the recorded output of the targets as if a single run had produced it."""
 
     def __init__(self, run: Run) -> None:
-        """Start without output; `_open` is the JSON list that is being printed, if any."""
+        """Start without output."""
         self._run = run
-        self._open: tuple[str, dict[str, Any], str] | None = None
-        self._first = True
+        self._open: tuple[str, dict[str, Any], str] | None = (
+            None  # (verb, head, key) of the JSON list that is being printed
+        )
+        self._first = True  # whether the next item is the first of its list
         self._head = ""
         self.target: str = ""
         """The target whose output is played."""
@@ -247,7 +254,7 @@ class Player:
         return text
 
     def start(self, target: Any) -> None:
-        """Notes whose output follows: a target, or a tuple that begins with its name."""
+        """Begin the output of a target: its name, or a tuple that begins with its name."""
         self.target = target if isinstance(target, str) else str(target[0])
 
     def _begin(self, verb: str, head: dict[str, Any], key: str) -> None:
@@ -279,7 +286,7 @@ def each_target(
     closing: str = "",
     **options: Any,
 ) -> list[ExitCode]:
-    """Run `one` on each target and play back its output, in order; return the set of outcomes.
+    """Run `one` on each target and play back its output, in order; return the different outcomes, sorted.
 
     A target that fails is passed to `failed` (default: an error line, JSON with --json, on standard error) and counts
     as `ExitCode.FAILED`; the others continue.  So does one to whose format an option does not apply.  Errors that every
@@ -287,9 +294,9 @@ def each_target(
     last line on standard error has the number of targets that were.
     """
     player = player or Player(run)
-    if targets.piped:
+    if targets.piped:  # only this process can read standard input
         many = many._replace(jobs=1, cluster=None)
-    found = player.outcomes
+    found = player.outcomes  # is counted here
     with run.progress(verb) as progress:
         for name, got in _parts(run, many, one, targets, options, player, progress):
             if isinstance(got, QueryError):
@@ -349,7 +356,7 @@ def _parts(
     On this machine alone, output is printed as it comes; otherwise the caller plays it back.
     """
     terminal = sys.stdout.isatty()
-    if many.is_local:  # as it comes: nothing is held back, whatever its size
+    if many.is_local:  # events are played at once, so that large output needs no memory
         for done, name in enumerate(targets.names):
             progress(done, targets.total, "targets")
             player.start(name)
@@ -370,7 +377,7 @@ def _parts(
 def one_or_several(
     run: Run, verb: str, one: One, names: Sequence[str], *, check: Callable[..., Any], **options: Any
 ) -> ExitCode:
-    """Run `one` on one target, or on each of several, whose answers in text follow their names.
+    """Run `one` on one target, or on each of several; then each result printed as text follows the target's name.
 
     `check` is that of `check_each`.
     """
@@ -409,7 +416,9 @@ def print_failed(run: Run, target: str, error: ExhumeError) -> None:
     else:
         from exhume.cli.advice import advice_on
 
-        where = "" if error.span is not None and error.span.source == redact(target) else f"{shown(target)}: "
+        where = (
+            "" if error.span is not None and error.span.source == redact(target) else f"{shown(target)}: "
+        )  # not twice
         ctx = click.get_current_context(silent=True)
         options = {option for param in ctx.command.params for option in param.opts} if ctx is not None else set()
         remedy = advice_on(error.code, options, "" if error.span is None else error.span.source)

@@ -46,18 +46,18 @@ class ProgressBar:
         """
         self._shown = shown
         self._label = label if len(label) <= LABEL_WIDTH else f"…{label[1 - LABEL_WIDTH :]}"
-        self._start = time.monotonic()
+        self._start = time.monotonic()  # seconds
         self._lock = threading.Lock()
         self._timer: threading.Timer | None = None
-        self._bar: Any = None
-        self._task: Any = None
-        self._last = 0.0
-        self._latest: tuple[int, int | None, str] | None = None
-        self._total, self._size = total, 0
-        self._moved = 0
+        self._bar: Any = None  # `rich.progress.Progress`, made when the bar appears
+        self._task: Any = None  # rich's number of the only line of the bar
+        self._last = 0.0  # when it was drawn last
+        self._latest: tuple[int, int | None, str] | None = None  # (done, total, unit) as reported last
+        self._total, self._size = total, 0  # the size is what `total` returned; 0: unknown
+        self._moved = 0  # bytes read or copied so far, in all threads
         self._phase = self._start, 0
         """When the current unit was first reported, and the bytes that had been moved until then."""
-        self._counting = ExitStack()
+        self._counting = ExitStack()  # while entered, reads and copies are counted by `_count`
 
     def __enter__(self) -> Progress:
         if not self._shown:
@@ -93,6 +93,7 @@ class ProgressBar:
         """Show the progress, at most ten times a second; `total` is None if it is unknown."""
         now, before = time.monotonic(), self._latest
         self._latest = done, total, unit
+        # Another unit, or a count that starts again: the work has entered another phase.
         if before is not None and (before[2] != unit or before[0] > done):
             self._phase = now, self._moved
             self._size = 0  # the total is that of the first phase
@@ -105,6 +106,7 @@ class ProgressBar:
         self._show_at(time.monotonic())
 
     def _show_at(self, now: float) -> None:
+        """Draw the bar if it is time for it to appear and it was not drawn in the last tenth of a second."""
         if now - self._start < PROGRESS_AFTER or now - self._last < 0.1:
             return
         with self._lock:
@@ -185,6 +187,7 @@ def with_total(progress: Progress, *names: str) -> Progress:
         return progress
 
     def report(done: int, total: int | None, unit: str) -> None:
+        """Report progress in bytes with the total size, until more is done than that."""
         known = size if total is None and unit == "bytes" and done <= size else total
         progress(done, known, unit)
 
@@ -219,6 +222,7 @@ def size_of(opened: Source | Tree) -> int | None:
 
 
 def _file_size(path: Path) -> int | None:
+    """Return the size of a file in bytes; None if it cannot be determined."""
     try:
         return path.stat().st_size
     except OSError:

@@ -24,8 +24,10 @@ from exhume.io.output.stream import LONGEST_LINE
 from exhume.io.source import STREAM_CHUNK
 
 SCHEMA = "exhume.audit-record/1"
+"""The `schema` of every record."""
 
 CHANGED = "changed: it is not the text that its digest covers"
+"""The problem of a record that was edited; the text follows "the record is"."""
 
 
 def canonical(record: Mapping[str, Any]) -> bytes:
@@ -82,6 +84,7 @@ def facts_of(path: str) -> dict[str, Any]:
 
 
 def _xattrs(path: str) -> dict[str, str]:
+    """Return the extended attributes of a file, values in hexadecimal; none where the system has none."""
     try:
         return {name: os.getxattr(path, name).hex() for name in sorted(os.listxattr(path))}
     except (OSError, AttributeError):
@@ -106,6 +109,7 @@ def files_of(path: str) -> Iterator[str]:
 
 
 def _is_file(mode: int) -> bool:
+    """Return whether a mode is that of something with bytes to hash: a regular file or a block device (a disk)."""
     return stat.S_ISREG(mode) or stat.S_ISBLK(mode)
 
 
@@ -135,11 +139,11 @@ def check(path: str, *, files: bool = True) -> Iterator[tuple[int, str, dict[str
     Raises:
         SourceError: The file cannot be read, or is not a regular file.
     """
-    before: str | None = None
-    states: dict[tuple[str, str], str] = {}
+    before: str | None = None  # digest of the record before
+    states: dict[tuple[str, str], str] = {}  # (name, digest): state; a file named in many records is hashed once
     with open_regular(path) as lines:
         number = 0
-        while line := lines.readline(LONGEST_LINE + 1):
+        while line := lines.readline(LONGEST_LINE + 1):  # a longer line is cut, and so not a record
             number += 1
             try:
                 record, wrong = parse_record(line.removesuffix(b"\n"))
@@ -210,6 +214,7 @@ def _others(record: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _after(one: dict[str, Any]) -> str:
+    """Return the digest of an input at the end of the run: `after` has it if it changed during the run."""
     digest: str = (one.get("after") or {}).get("sha256") or one["sha256"]
     return digest
 
@@ -231,6 +236,7 @@ def _problem(record: dict[str, Any], number: int, before: str | None, line: byte
 
 
 def _state(path: str, digest: str) -> str:
+    """Return whether a file has the recorded digest now: `unchanged`, `changed`, or `missing` if it cannot be read."""
     facts = facts_of(path)
     if "error" in facts:
         return "missing"

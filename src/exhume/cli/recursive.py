@@ -23,7 +23,9 @@ from exhume.errors import ExhumeError, SourceError, UnrecognizedFormatError
 from exhume.redaction import redact
 
 UNRECOGNIZED = "unrecognized"
+"""The kind of a file that is no archive; `Kind` has the others."""
 
+# Kinds of files in the totals at the end, in their order: one, several.
 _LABELS = {
     Kind.ARCHIVE: ("archive", "archives"),
     Kind.PART: ("file that belongs to one", "files that belong to them"),
@@ -54,6 +56,7 @@ def each_archive(
     account = _FileTally(run)
 
     def report_failed(name: str, error: ExhumeError) -> None:
+        """Report an archive that could not be read, and count it: a worker that fails sends no "file" document."""
         account.counts[Kind.ARCHIVE] += 1
         (failed or partial(print_failed, run))(name, error)
 
@@ -81,7 +84,7 @@ def archives_below(run: Run, targets: Iterable[str]) -> list[tuple[str, WalkEntr
     With `--format`, those of other formats are left out.  They are units for `on_found_archive`.  Raises
     `click.UsageError` for options that apply to a single archive.
     """
-    wanted, run.as_format = run.as_format, None
+    wanted, run.as_format = run.as_format, None  # chooses among the archives; `run` recognizes each
     _refuse_choices(run)
     counts: Counter[str] = Counter()
     units, others = [], 0
@@ -109,13 +112,14 @@ def on_found_archive(
 
 
 def _refuse_choices(run: Run) -> None:
+    """Raise `click.UsageError` for options that say how to read one archive."""
     if run.as_format or run.offset or run.length is not None:
         raise click.UsageError("--recursive finds archives by itself: no --format, --offset or --length", _context())
 
 
 def _recognized(run: Run, name: str, found: WalkEntry) -> tuple[str, str | None, str]:
     """Return the kind of an entry (such as archive or unreadable), its format, and a remark such as the error."""
-    if found.tree is not None and found.format is not None:
+    if found.tree is not None and found.format is not None:  # a directory that is one archive, opened by `walk`
         run.hand_over(name, found.tree, found.format)
     elif found.kind is not Kind.FILE:
         return found.kind, found.format, "" if found.error is None else found.error.message
@@ -128,6 +132,7 @@ def _recognized(run: Run, name: str, found: WalkEntry) -> tuple[str, str | None,
 
 
 def _context() -> click.Context | None:
+    """Return click's context of the verb; None in a worker."""
     return click.get_current_context(silent=True)
 
 
@@ -164,7 +169,7 @@ class _FileTally(Player):
 
     def __init__(self, run: Run) -> None:
         super().__init__(run)
-        self.counts: Counter[str] = Counter()
+        self.counts: Counter[str] = Counter()  # files by kind
 
     def play(self, event: tuple[Any, ...]) -> None:
         """Print one recorded event, and count the kind of the file that a "file" document describes."""
@@ -183,7 +188,7 @@ class _FileTally(Player):
             self._run.print_wrapped(printable(f"{redact(body['target'])}: {redact(why)}{message}"))
 
     def sum_up(self) -> None:
-        """The number of files of each kind, in words."""
+        """Print the number of files of each kind."""
         if self._run.machine:
             self._run.document("walk", {name: self.counts[name] for name in _LABELS})
         else:
@@ -191,6 +196,7 @@ class _FileTally(Player):
 
 
 def _totals(counts: Counter[str]) -> str:
+    """Return the counts as text: "3 archives, 1 file not recognized ..."."""
     return ", ".join(f"{counts[kind]} {words[counts[kind] != 1]}" for kind, words in _LABELS.items())
 
 

@@ -31,7 +31,7 @@ PIPES = ("/dev/fd/", "/proc/self/fd/")
 
 
 class Run:
-    """One run of a verb: the common options, and how it reads and prints."""
+    """One run of a verb: the values of the common options, and the methods by which verbs open targets and print."""
 
     def __init__(
         self,
@@ -52,6 +52,7 @@ class Run:
         pipes: dict[str, Source] | None = None,
     ) -> None:
         """Take the common options as click parsed them.  Raises `UsageError` for a bad `--limit` or `--storage`."""
+        # What a worker needs to make the same `Run` (see `exhume.cli.playback`).
         self.arguments: dict[str, Any] = {
             "json": json, "ndjson": ndjson, "as_format": as_format, "offset": offset, "length": length,
             "limit": tuple(limit), "allow_full_download": allow_full_download, "follow_redirects": follow_redirects,
@@ -59,12 +60,14 @@ class Run:
         }  # fmt: skip
         self.screen: Screen = Screen() if json or ndjson else screen or Screen(terminal_width(), wants_color(color))
         """Width and colors of the terminal; neither for JSON."""
-        self._pipes: dict[str, Source] = {} if pipes is None else pipes
+        self._pipes: dict[str, Source] = (
+            {} if pipes is None else pipes
+        )  # piped targets that were read, which is possible once only
         self.arguments |= {"screen": self.screen, "pipes": self._pipes}
         self.opened: Source | Tree | None = None
         """The target opened last."""
         self.several = False
-        """Whether this is one target of several: names then belong to what is said of it."""
+        """Whether this is one target of several: messages then name it."""
         self.json = json
         self.ndjson = ndjson
         self.as_format = as_format
@@ -80,8 +83,8 @@ class Run:
         chosen = {name: True for name, given in allowed.items() if given}
         self.storage_options: dict[str, Any] = storage_options(storage, chosen)
         self.out: Output = Output()
-        self._sources: dict[str, Source | Tree] = {}
-        self._formats: dict[str, str] = {}
+        self._sources: dict[str, Source | Tree] = {}  # open targets, closed by `close` unless a caller takes them
+        self._formats: dict[str, str] = {}  # target: id of its format, once recognized
         self.verdicts: Counter[str] = Counter()
         """Number of targets by verdict, if there are several."""
 
@@ -213,13 +216,13 @@ class Run:
                 if not hasattr(item, "json_pieces"):
                     self.out.text(dumps({**head, **item}) + "\n")
                     continue
-                self.out.text(f"{opening[:-1]},")
+                self.out.text(f"{opening[:-1]},")  # without the closing brace: the item's keys follow
                 for number, piece in enumerate(item.json_pieces()):
-                    self.out.text(piece if number else piece[1:])
+                    self.out.text(piece if number else piece[1:])  # without the item's opening brace
                 self.out.text("\n")
             return
         further = iter(items)
-        first = next(further, None)  # what goes wrong with the first one leaves nothing half printed
+        first = next(further, None)  # before anything is printed: an error then leaves no unfinished document
         self.out.text(f'{opening[:-1]},"{key}":[')
         for number, item in enumerate([] if first is None else itertools.chain([first], further)):
             if number:
@@ -274,6 +277,7 @@ class Run:
 
     @property
     def _shows_progress(self) -> bool:
+        """Whether progress is shown: on a terminal, unless --quiet."""
         return not self.quiet and sys.stderr.isatty()
 
     def progress(self, label: str, total: Callable[[], int | None] | None = None) -> ProgressBar:
@@ -287,7 +291,7 @@ class Run:
         return ProgressBar(label, shown=self._shows_progress, total=known)
 
     def reading(self, label: str) -> AbstractContextManager[None]:
-        """Show in the same way how much of what `open` and `inspect` return inside the block was read.
+        """Show, while the context is entered, how many bytes of the archive of `open` or `inspect` were read.
 
         The bar ends with the first output that goes to the terminal.
         """
@@ -363,6 +367,7 @@ class Output:
 
 
 _CONTROL = bytes(byte for byte in range(32) if byte not in (9, 10, 13)) + b"\x7f"
+"""Control characters other than tab, line feed and carriage return."""
 
 
 def is_binary(data: bytes) -> bool:

@@ -1,6 +1,7 @@
 """Shared by all verbs: the common options, as click parses them, and the `Run` that is made of them.
 
-What the command line prints about the EWF image that contains an archive.
+A verb is decorated with `common_options`, `plain_options` or `bounded_options` and gets a `Run` as its first argument.
+`check_container` is here as well: it checks the EWF image (a format of forensic tools, `.E01`) around an archive.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from exhume.io.tree import Tree
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+# The options of all verbs, by the name of the parameter of `Run` that gets the value.
 _COMMON_OPTIONS: dict[str, Callable[[Any], Any]] = {
     "json": click.option("--json", "json", is_flag=True, help="One JSON document on standard output."),
     "ndjson": click.option("--ndjson", is_flag=True, help="One JSON line per item on standard output."),
@@ -94,7 +96,7 @@ def _with(function: F, options: Mapping[str, Callable[[Any], Any]]) -> F:
 
 
 def _warn_of_kernel(run: Run) -> None:
-    """Say once, on a terminal or with -v, that compiled code is there, but do not fit: all takes much longer."""
+    """Print a note, on a terminal or with -v, if the compiled kernel exists but is not used: all takes much longer."""
     compiled = sys.modules.get("exhume.native.compiled")
     if compiled is not None and compiled.STATE in compiled.NOT_USED and (run.verbose or sys.stderr.isatty()):
         from exhume.cli.about import KERNELS
@@ -106,13 +108,13 @@ __all__ = ["Output", "Run", "bounded_options", "common_options", "is_binary", "p
 
 
 def check_container(run: Run, opened: Source | Tree, progress: Progress, *, unless: str = "") -> bool:
-    """Say whether the content of an EWF image is what was put into it; False when it is not.
+    """Compare the content of an EWF image with the MD5 that it stores, and print the result; False if it differs.
 
     `unless` is a reason not to read the whole content, which is printed instead.  Prints nothing for other sources.
     Raises `SourceError` where the content cannot be read.
     """
     whole = opened.outermost if isinstance(opened, Source) else None
-    if whole is None or not (whole.location or "").endswith("01"):
+    if whole is None or not (whole.location or "").endswith("01"):  # `.E01`, `.Ex01` ...: spare others the import below
         return True
     from exhume.io.images import EvidenceSource
 

@@ -1,4 +1,8 @@
-"""`--ksy` of cat, export and info: any file, read by a Kaitai Struct specification."""
+"""`--ksy` of cat, export and info: any file, read by a Kaitai Struct specification.
+
+The user names a `.ksy` file, which describes the structure of the target.  A list in the target, named by `--path`, is
+exported as a table with a row for each element; fields that no column can represent are omitted and named.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +23,9 @@ if TYPE_CHECKING:
 NAMED = 20
 """Fields without a column that are named on standard error; the schema's metadata names all of them."""
 
-WITHOUT = "fields without a column"
-UNREAD = "values that cannot be read"
-SAME = "always the same"
+WITHOUT = "fields without a column"  # a kind of loss in the report of an export
+UNREAD = "values that cannot be read"  # another kind of loss; they are null in the table
+SAME = "always the same"  # reason to omit a field that is no loss
 
 
 def specification_of(ksy: str, imports: tuple[str, ...]) -> Specification:
@@ -32,15 +36,15 @@ def specification_of(ksy: str, imports: tuple[str, ...]) -> Specification:
 
 
 class _Table:
-    """A list of a file as the exporters of tables take archives."""
+    """A list of a file, with the part of an archive's interface that exporters of tables use."""
 
     wide_tables = False
 
     def __init__(self, rows: Any, path: str) -> None:
-        self.rows = rows
-        self.path = path
-        self.omitted: dict[str, str] = {}
-        self.unread: dict[str, str] = {}
+        self.rows = rows  # `SpecificationRows`
+        self.path = path  # of the list, such as tables[2].rows
+        self.omitted: dict[str, str] = {}  # field without a column: reason
+        self.unread: dict[str, str] = {}  # field with values that cannot be read: the first error
 
     def arrow_tables(self, *, columns: list[str] | None, losses: Any, jobs: int = 1) -> dict[str, Callable[[], Any]]:
         """Return the only table, by the path of its list."""
@@ -130,7 +134,7 @@ def _exported(
 
 
 def _print_omitted(run: Run, omitted: Mapping[str, str], how: str = "no column") -> None:
-    """Names what has no column, or what else became of it."""
+    """Print a note for each omitted field with its reason, up to `NAMED`; `how` says what became of the field."""
     fields_omitted = list(omitted.items())
     for name, why in fields_omitted[:NAMED]:
         run.note(f"{how}: {name}: {why}")
@@ -165,7 +169,7 @@ def cat_specified(run: Run, target: str, ksy: str, imports: tuple[str, ...], pat
 
 
 def info_specified(run: Run, target: str, ksy: str, imports: tuple[str, ...]) -> ExitCode:
-    """Say what a file has by its specification: single values, and lists with the numbers of their elements.
+    """Print the content of a file by its specification: single values, and lists with the number of their elements.
 
     Values that cannot be read are named.
     """

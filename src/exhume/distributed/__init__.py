@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from exhume.distributed.collections import Partition, partitions, to_bag, to_dataframe
     from exhume.distributed.runner import Result, run
 
+# Public name: the module that it is imported from when it is first used.
 _NAMES = {
     "Partition": "collections",
     "Result": "runner",
@@ -31,6 +32,7 @@ __all__ = ["Partition", "Result", "carve", "partitions", "run", "to_bag", "to_da
 
 
 def __getattr__(name: str) -> Any:
+    """Import a name of the package when it is first used.  Raises `AttributeError` for others."""
     module = _NAMES.get(name)
     if module is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

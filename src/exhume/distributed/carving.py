@@ -1,5 +1,8 @@
 """Carving images in spans: each worker searches its span, and the finds are joined to the result of a single pass.
 
+Carving finds archives inside raw bytes (a disk image, a memory dump) by signatures, the fixed bytes with which a format
+begins or ends; see `exhume.engines.carve`.  A span here is a range of an image, the unit of work of `run`.
+
 A span contains the first bytes of signatures; a worker reads as far past it as the longest signature needs, and a
 format follows an archive to wherever it ends.  So the finds of all spans, in order, are exactly those of the whole
 image.
@@ -54,13 +57,13 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class ImageSpan:
-    """The signatures that begin in `[start, stop)` of an image; `last` for the last span of it."""
+    """The signatures that begin in bytes `[start, stop)` of an image; `last` for the last span of it."""
 
     target: str
     start: int
     stop: int
     last: bool
-    error: ExhumeError | None = None
+    error: ExhumeError | None = None  # why the image cannot be searched at all
 
 
 @dataclass(slots=True)
@@ -110,7 +113,7 @@ def carve_each(
     finds: list[CarvedArchive] = []
     for result in run(partial(search_span, search), units, progress=progress, unit="spans", **how):
         unit: ImageSpan = result.unit
-        if image is None:
+        if image is None:  # the first span of the next image
             image, finds = Image(unit.target), []
         if result.error is not None:
             image.errors.append(result.error)
@@ -129,7 +132,7 @@ def _plan(targets: Iterable[str], search: Search, start: int, stop: int | None, 
             yield ImageSpan(target, 0, 0, True, size)
             continue
         end = size if stop is None else min(stop, size)
-        starts = range(start, end, span) or range(start, start + 1)
+        starts = range(start, end, span) or range(start, start + 1)  # an empty image has one span, too
         for at in starts:
             yield ImageSpan(target, at, max(at, min(at + span, end)), at == starts[-1])
 

@@ -1,5 +1,8 @@
 """Many archives in partitions, and as dask collections (extra `dask`): bags of records, dataframes of columns.
 
+A partition is a picklable description of a part of an archive, such as some of its blocks; it opens the archive for
+itself and reads only its own bytes.  dask makes each partition of a collection from one of ours.
+
 Planning opens each archive and reads its index, but no data.  With `size=None` nothing is opened at all, and each
 archive is one partition.
 """
@@ -68,6 +71,7 @@ def partitions(
 
 
 def _plan(template: Partition, size: int, target: str) -> list[Partition]:
+    """Open one archive and divide it into partitions of about `size` bytes, with the options of the template."""
     with with_part(template, target, template.format, Part()).open() as archive:
         return plan(archive, template, target, size)
 
@@ -79,6 +83,7 @@ KEY = "key"
 """The name of the index in the dataframe of a sorted archive."""
 
 Targets = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
+"""Paths or URLs of archives, one or several."""
 
 
 def to_bag(targets: Targets, **options: Unpack[PartitionOptions]) -> Any:
@@ -96,6 +101,7 @@ def to_bag(targets: Targets, **options: Unpack[PartitionOptions]) -> Any:
 
 
 def _records(given: Iterable[Partition]) -> list[Any]:
+    """Read the records of partitions, in a worker."""
     return [record for one in given for record in one.records()]
 
 
@@ -122,7 +128,7 @@ def to_dataframe(targets: Targets, *, schema: Any = None, **options: Unpack[Part
         raise ValueError("no archives")
     schema = schema if schema is not None else merged_schema(pa, _schemas(found))
     key = _key_column(found, schema)
-    meta = _frame(schema.empty_table(), key)
+    meta = _frame(schema.empty_table(), key)  # an empty frame, from which dask learns the columns
     divisions = _divisions(found, key)
     more = {} if divisions is None else {"divisions": divisions}
     made: Any = dataframe
@@ -171,7 +177,10 @@ def _common(pa: Any, one: Any, other: Any) -> Any:
 
 
 def _key_column(found: Sequence[Partition], schema: Any) -> str | None:
-    """The column that holds the partitions' keys, when the partitions are those of one sorted archive."""
+    """Return the column of the partitions' keys, "record", if they are consecutive key ranges of one sorted archive.
+
+    None otherwise: `first` and `stop` of a partition are keys only there.
+    """
     sorted_one = len({one.target for one in found}) == 1 and all(a.stop == b.first for a, b in pairwise(found))
     bounded = len(found) > 1 and all(one.first is not None for one in found[1:])
     whole = schema.names == ["record"]
@@ -188,6 +197,7 @@ def _divisions(found: Sequence[Partition], key: str | None) -> tuple[bytes, ...]
 
 
 def _load(one: Partition, schema: Any, key: str | None) -> Any:
+    """Read a partition as a pandas frame with the columns of `schema`, in a worker."""
     return _frame(conform(one.to_arrow(), schema), key)
 
 

@@ -1,5 +1,9 @@
 """One runner for this machine and for a cluster: results in the order of the units, in bounded memory.
 
+A unit is one piece of work (an archive, a span of an image): a picklable value to which a function is applied.  A task
+is one or more units that are sent to a worker together.  A backend runs tasks: in the caller, on threads, processes or
+a cluster (`workers.py`).
+
 Only a bounded window of units is in progress or waiting to be returned, however many there are.  A unit whose reading
 failed is tried again; if it still fails, it becomes a `Result` with an error, never an exception, so one bad archive of
 a hundred thousand does not affect the others.  A worker that dies affects only its own units, which are tried again one
@@ -28,11 +32,12 @@ MAX_BATCH = 32
 """Units sent to a worker together, when there are so many that sending them takes noticeable time."""
 
 Workers = Literal["processes", "threads"]
+"""What local workers are."""
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The outcome of one unit: `value`, or `error`, after `attempts` attempts."""
+    """The outcome of unit number `index` (from 0): `value`, or `error`, after `attempts` attempts."""
 
     index: int
     unit: Any
@@ -54,11 +59,17 @@ class Backend(Protocol):
         """Number of tasks that are worth submitting in advance."""
         ...
 
-    def submit(self, task: int, function: Callable[[Any], Any], units: list[Any], delay: float) -> None: ...
+    def submit(self, task: int, function: Callable[[Any], Any], units: list[Any], delay: float) -> None:
+        """Start a task of a number: the function on each unit, after `delay` seconds."""
+        ...
 
-    def next(self) -> tuple[int, list[TaskResult] | WorkerLost]: ...
+    def next(self) -> tuple[int, list[TaskResult] | WorkerLost]:
+        """Return the number of a task that ended, and a result for each of its units, in their order."""
+        ...
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """End the workers; tasks in progress are abandoned."""
+        ...
 
 
 class RunOptions(TypedDict, total=False):
@@ -163,16 +174,16 @@ class _RunLoop:
         """Begin a run on `backend`; the other arguments are those of `run`."""
         self._backend, self._function, self._retries, self._delay = backend, function, retries, retry_delay
         self._progress, self._total, self._unit = progress, total, unit
-        self._rest = enumerate(units)
-        self._exhausted = False
-        self._batch = batch or _batch(total, backend.slots)
-        self._growing = batch is None and total is None
+        self._rest = enumerate(units)  # units that were not submitted yet
+        self._exhausted = False  # whether there are none
+        self._batch = batch or _batch(total, backend.slots)  # units per task
+        self._growing = batch is None and total is None  # the number of units is unknown: tasks grow with those seen
         self._window = window
-        self._pending: dict[int, list[_RunningUnit]] = {}
-        self._again: deque[_RunningUnit] = deque()
-        self._ready: dict[int, Result] = {}
-        self._held = 0
-        self._tasks = 0
+        self._pending: dict[int, list[_RunningUnit]] = {}  # units of the submitted tasks, by number of the task
+        self._again: deque[_RunningUnit] = deque()  # units for another attempt, each in a task of its own
+        self._ready: dict[int, Result] = {}  # results that wait for earlier ones, by index
+        self._held = 0  # units taken from `_rest` whose results were not yielded; bounded by the window
+        self._tasks = 0  # submitted so far
 
     def __iter__(self) -> Iterator[Result]:
         """Yield the results in the order of the units, while the backend works on later ones."""
@@ -194,6 +205,7 @@ class _RunLoop:
     def _fill(self) -> None:
         """Submit as many units as the backend has slots for and the window allows."""
         slots = self._backend.slots
+        # 32 tasks for each slot at one size of the batch, then one unit more.
         if self._growing:
             self._batch = min(MAX_BATCH, 1 + self._tasks // (32 * slots))
         window = self._window or max(4 * slots * self._batch, 64)
@@ -207,7 +219,7 @@ class _RunLoop:
                     if room > 0 and not self._exhausted
                     else []
                 )
-                self._exhausted |= room > 0 and not group
+                self._exhausted |= room > 0 and not group  # there was room, and nothing came
                 self._held += len(group)
             if not group:
                 return

@@ -34,12 +34,12 @@ from exhume.errors import ExhumeError, MissingDependencyError, SourceError, Span
 from exhume.io.parallel import map_ordered
 
 _FINAL = frozenset({"EX-602", "EX-605", "EX-606", "EX-607", "EX-612", "EX-614", "EX-615", "EX-616", "EX-617"})
-"""Codes of source errors that another attempt cannot avoid: no ranges, closed, a database, a forbidden download."""
+"""Codes of source errors that another attempt cannot avoid, such as a server without ranges or a closed source."""
 
 
 @dataclass(frozen=True, slots=True)
 class TaskResult:
-    """The outcome of one unit: a value, or an error; `passing`: another attempt may succeed."""
+    """The outcome of one unit: a value, or an error, which is `passing` if another attempt may succeed."""
 
     value: Any = None
     error: ExhumeError | None = None
@@ -87,7 +87,7 @@ def _one(function: Callable[[Any], Any], unit: Any) -> TaskResult:
 
 
 def failure(message: str, error: BaseException) -> SourceError:
-    """Return any other exception as a `SourceError`; memory that ran out has its own words."""
+    """Return an exception that is no `ExhumeError` as a `SourceError`; one for "out of memory" has its own message."""
     text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     if message == "out of memory":
         return SourceError("out of memory while working on a unit", code="EX-610", actual=text)
@@ -137,7 +137,7 @@ class Threads:
         self.slots: int = count + max(1, count // 4)  # a few tasks wait, so that no thread is idle between two
         self._pool = ThreadPoolExecutor(count, thread_name_prefix="exhume-unit")
         self._done: queue.SimpleQueue[tuple[int, list[TaskResult]]] = queue.SimpleQueue()
-        self._closed = threading.Event()
+        self._closed = threading.Event()  # tasks that have not started are skipped
 
     def submit(self, task: int, function: Callable[[Any], Any], units: list[Any], delay: float) -> None:
         self._pool.submit(self._work, task, function, units, delay)
@@ -168,7 +168,7 @@ class Processes:
         self._context = multiprocessing.get_context("spawn")
         self.slots = count
         self._idle: list[_Worker] = []
-        self._busy: dict[Any, _Worker] = {}
+        self._busy: dict[Any, _Worker] = {}  # by its pipe, for which `next` waits
         self._started = 0
 
     def submit(self, task: int, function: Callable[[Any], Any], units: list[Any], delay: float) -> None:
@@ -236,7 +236,7 @@ class _Worker:
         with _ignoring_interrupts():
             self.process.start()
         theirs.close()
-        self.task = -1
+        self.task = -1  # number of the task it works on; -1: none yet
 
     def kill(self) -> str:
         """Wait until the process has ended; return in words how it ended."""
@@ -295,15 +295,17 @@ class Cluster:
             import distributed
         except ImportError as error:
             raise MissingDependencyError("a cluster needs the extra dask: pip install 'exhume[dask]'") from error
-        self._owned = isinstance(cluster, str)
+        self._owned = isinstance(cluster, str)  # whether the client is ours to close
         self._name = cluster if self._owned else "cluster"
         self._client: Any = self._connect(distributed, cluster) if self._owned else cluster
         completed: Any = distributed.as_completed
-        self._completed = completed([], with_results=True, raise_errors=False, loop=self._client.loop)
-        self._tasks: dict[str, tuple[int, int]] = {}
-        self._run = uuid.uuid4().hex[:12]
-        self._threads = 0
-        self._checked_at = -1e9
+        self._completed = completed(
+            [], with_results=True, raise_errors=False, loop=self._client.loop
+        )  # yields futures as they end
+        self._tasks: dict[str, tuple[int, int]] = {}  # key of the future: number of the task, number of its units
+        self._run = uuid.uuid4().hex[:12]  # makes keys unique on a scheduler that several runs share
+        self._threads = 0  # of all workers, at the last query
+        self._checked_at = -1e9  # time of that query in seconds: long ago
 
     def _connect(self, distributed: Any, cluster: str) -> Any:
         """Connect to a dask scheduler by address or scheduler file. Raises `SourceError` if it is not there."""
@@ -316,6 +318,7 @@ class Cluster:
             raise self._gone(error) from error
 
     def _gone(self, error: object) -> ExhumeError:
+        """Return the error for a cluster that cannot be reached."""
         return SourceError("the cluster cannot be reached", code="EX-608", span=Span(self._name, 0, 0), actual=error)
 
     @property
@@ -345,7 +348,7 @@ class Cluster:
         if future.status != "error":
             raise self._gone(f"a task was {future.status}")
         error = future.exception()
-        if type(error).__name__ == "KilledWorker":
+        if type(error).__name__ == "KilledWorker":  # its class is in a module that need not be imported here
             times = getattr(error, "allowed_failures", 0) + 1
             return task, WorkerLost(f"on {counted(times, 'workers')}, one after the other", final=True)
         return task, [TaskResult(error=failure("the work on a unit failed", error), passing=True)] * count

@@ -1,4 +1,7 @@
-"""The carve engine: finds archives inside raw bytes.
+"""The carve engine: finds archives inside raw bytes, called the image: a disk image, a memory dump, any file.
+
+A signature is a fixed byte string (magic) by which a format is recognized, `offset` bytes from the start of an archive.
+A hit is an occurrence of it; the format's `locate` examines what is there.  A find is an archive that it confirmed.
 
 One pass over the image looks for the signatures of every format; each hit goes to the format's own `locate`, which
 finds the exact span and verifies it.  pyperscan searches where it is installed, the kernel otherwise.  Memory is
@@ -42,7 +45,7 @@ class Scanner:
         if not patterns or not all(patterns):
             raise ValueError("patterns must not be empty")
         self._patterns = list(patterns)
-        self._overlap = max(map(len, patterns)) - 1
+        self._overlap = max(map(len, patterns)) - 1  # bytes
         self._database: _Hyperscan | None = _hyperscan(self._patterns) if engine in (None, "pyperscan") else None
         if engine == "pyperscan" and self._database is None:
             from exhume.errors import MissingDependencyError
@@ -63,13 +66,13 @@ class Scanner:
         """
         source.will_read(start, min(stop + self._overlap, source.size))
         at = start
-        for first, last in self._stored(source, start, stop):
+        for first, last in self._stored(source, start, stop):  # ranges that are not holes
             at = max(at, first - self._overlap)
             while at < min(last, stop):
                 size = min(window, min(last, stop) - at)
                 data = source.read_up_to(at, size + self._overlap)
                 for hit, index in self.find(data):
-                    if hit < size:
+                    if hit < size:  # otherwise the next window reports it
                         yield at + hit, index
                 at += size
                 progress(at - start, stop - start, "bytes")
@@ -101,7 +104,7 @@ class _Hyperscan:
         import pyperscan
 
         flags = pyperscan.Flag.DOTALL
-        texts = [b"".join(b"\\x%02x" % byte for byte in pattern) for pattern in patterns]
+        texts = [b"".join(b"\\x%02x" % byte for byte in pattern) for pattern in patterns]  # as regular expressions
         made = [pyperscan.Pattern(text, flags, tag=i) for i, text in enumerate(texts)]
         self._pyperscan = pyperscan
         self._database: Any = pyperscan.BlockDatabase(*made)
@@ -109,16 +112,19 @@ class _Hyperscan:
         self._scanner = self._database.build(self._hits, self._on_match)
 
     def _on_match(self, hits: list[tuple[int, int]], index: int, start: int, end: int) -> Any:
+        """Collect a match and go on.  pyperscan reports its end exactly, but not its start."""
         hits.append((index, end))
         return self._pyperscan.Scan.Continue
 
     def scan(self, data: bytes) -> list[tuple[int, int]]:
+        """Return `(pattern index, end)` of each match in `data`."""
         self._hits.clear()
         self._scanner.scan(data)
         return list(self._hits)
 
 
 _kept = threading.local()
+"""The last database of each thread, with its patterns (a database serves one thread at a time)."""
 
 
 def _hyperscan(patterns: Sequence[bytes]) -> _Hyperscan | None:
@@ -237,7 +243,7 @@ def find(
     wanted = [get_format(id) for id in only] or list(formats().values())
     wanted = [described for described in wanted if described.has("locate") and described.signatures]
     patterns = [(described, signature) for described in wanted for signature in described.signatures]
-    own = threading.local()
+    own = threading.local()  # has the thread's scanner
     window = REMOTE_WINDOW if image.is_remote else WINDOW
 
     def search(first: int, last: int, progress: Progress = no_progress) -> Iterator[CarvedArchive]:
@@ -248,6 +254,7 @@ def find(
             described, signature = patterns[index]
             begin = hit - signature.offset
             if begin >= 0:
+                # `locate` gets the start of the archive, or, where the offset is not known, that of the signature.
                 at = image.span(begin if signature.offset >= 0 else hit, hit + len(signature.magic))
                 found = _locate(described, image, at, limits, jobs)
                 if found is not None and found.confidence >= min_confidence:
@@ -267,6 +274,7 @@ def _on_threads(
     pieces = range(start, stop, PIECE)
 
     def one(at: int) -> list[CarvedArchive]:
+        """Search one piece of the image, in a thread."""
         return list(search(at, min(at + PIECE, stop)))
 
     found = map_ordered(one, pieces, jobs, ahead=AHEAD * (jobs or cpu_count()), leave=True)
@@ -281,16 +289,22 @@ def join(finds: Iterable[CarvedArchive]) -> Iterator[CarvedArchive]:
     A format without a leading magic is found by its end, later than archives that start after it, so all finds are read
     before the first is returned.
     """
+    # Sorted by offset, the longer first: whatever contains an archive comes before it.
     once = {_key(found): found for found in reversed(list(finds))}
     open_ones: list[tuple[int, CarvedArchive]] = []  # none ends after one below it: a later one hides those
     for number, found in enumerate(sorted(once.values(), key=lambda c: (c.offset, -c.length, c.format))):
         while open_ones and open_ones[-1][1].end <= found.offset:
             open_ones.pop()
         at = bisect_right(open_ones, -found.end, key=lambda one: -one[1].end) - 1
-        while at >= 0 and (open_ones[at][1].offset, open_ones[at][1].end) == (found.offset, found.end):
+        while at >= 0 and (open_ones[at][1].offset, open_ones[at][1].end) == (
+            found.offset,
+            found.end,
+        ):  # the same bytes
             at -= 1
         result = dataclasses.replace(found, nested_in=open_ones[at][0] if at >= 0 else None)
-        if found.verdict is not CarveVerdict.DAMAGED:
+        if (
+            found.verdict is not CarveVerdict.DAMAGED
+        ):  # the extent of a damaged one is not reliable: nothing is nested in it
             while open_ones and open_ones[-1][1].end < found.end:
                 open_ones.pop()
             open_ones.append((number, result))
@@ -300,6 +314,7 @@ def join(finds: Iterable[CarvedArchive]) -> Iterator[CarvedArchive]:
 
 
 def _key(found: CarvedArchive) -> tuple[str, int, int]:
+    """Return what identifies a find: format, offset and length."""
     return found.format, found.offset, found.length
 
 

@@ -1,4 +1,8 @@
-"""Contents of a case report: the files that were examined, the archives found, and what was recovered of them."""
+"""Contents of a case report: the files that were examined, the archives found, and what was recovered of them.
+
+`exhume report` makes one (`engines/report.py`), `view/report.py` writes it as a page.  Archives, groups and examined
+files are numbered, and refer to each other by number.  An examined file is called an image, whatever it contains.
+"""
 
 from __future__ import annotations
 
@@ -91,7 +95,11 @@ class CaseArchive:
 
 @dataclass(slots=True)
 class Group:
-    """Pieces of one archive, copied to where they are in it."""
+    """Pieces of one archive that were found apart (an Ark log's manifest and splits, a bundle's shards), put together.
+
+    `archive` names the archive, `basis` is why the pieces belong together, `archives` are their numbers.  `folder` is
+    the directory to which they were copied under their original names.
+    """
 
     number: int
     format: str

@@ -28,7 +28,11 @@ PIECE = 4096
 
 @dataclasses.dataclass(slots=True)
 class FieldCoverage:
-    """Byte totals over an archive, at the level of fields; `unexplained` lists what no field or known kind claims."""
+    """Byte totals over an archive, at the level of fields.
+
+    `data` are opaque payloads, `padding` known fill bytes, `gap` bytes that nothing claims (listed in `unexplained`),
+    `overlap` bytes that two sections claim; `total` is the size of all files.
+    """
 
     fields: int = 0
     data: int = 0
@@ -53,7 +57,10 @@ def coverage(archive: Archive | SpecifiedFile, jobs: int = 1) -> FieldCoverage:
     `jobs` threads find the sections and examine the numerous ones (0: one per core).
     """
     found = archive.sections(jobs=jobs)
-    totals, parents = found.coverage(), {part.parent for part in found.parts}
+    totals, parents = (
+        found.coverage(),
+        {part.parent for part in found.parts},
+    )  # parents have decompressed payloads with sections
     out = FieldCoverage(total=totals.total, overlap=totals.overlap)
     for section, size, is_claimed in _tiles(found, jobs):
         if section.kind is SectionKind.GAP or section.kind is SectionKind.UNREAD:
@@ -98,6 +105,7 @@ def _tiles(found: SectionMap, jobs: int) -> Iterator[tuple[Section, int, bool]]:
 
 
 def _claims(run: SectionRun, piece: tuple[int, int]) -> bool:
+    """Return whether fields claim every byte of the sections `[first, last)` of a run."""
     return run.claims(*piece)
 
 
@@ -105,6 +113,7 @@ def _claimed(found: SectionMap, section: Section) -> tuple[int, list[Span]]:
     """Return how many bytes of a section fields claim, and the spans that no field claims."""
     size = section.span.size
     source = found.sources[section.span.source]
+    # The cheap check: a fast reader consumes the whole section.
     if (section.claims is not None and section.claims()) or (
         section.parse is None
         and not section.schema_args
@@ -116,6 +125,7 @@ def _claimed(found: SectionMap, section: Section) -> tuple[int, list[Span]]:
     explained = explain_section(found, section, payload=False)
     if explained.stored is None:  # too large to parse in one piece: claimed by its schema as a whole
         return size, []
+    # Else compare the places of all leaves: fields without parts that have a place of their own.
     spans = sorted(
         (min(node.span.start, section.span.end), min(node.span.end, section.span.end))  # an instance may be elsewhere
         for _, node in explained.stored.walk()

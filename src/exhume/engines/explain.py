@@ -1,5 +1,9 @@
 """The explain engine: every byte of an archive, section by section, from the generated debug classes.
 
+A section is a range of bytes with one purpose; a run stands for many similar ones (of a payload: a payload run), which
+are made when they are needed.  A section's sort is what it shares with similar ones (kind, schema, codec).  Debug
+classes are parsers, generated from the specifications, that record where each field was read.
+
 One section (or one decompressed payload) is in memory at a time.  Findings of `verify` are noted at the fields that
 they concern.  The verdict on a checksum is not derived from findings, because their absence proves nothing: it is
 computed from the archive when the checksum's field is explained.
@@ -7,11 +11,10 @@ computed from the archive when the checksum's field is explained.
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, chain, islice
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from exhume.archive import Archive
@@ -27,12 +30,12 @@ from exhume.engines.explained import (
     parsed_whole,
     schemas_of,
 )  # fmt: skip
+from exhume.engines.findings_by_place import FindingsByPlace, Near, place_findings, stored_range, touches
 from exhume.engines.inspect import inspect_archive
 from exhume.errors import EntryNotFoundError, QueryError, Span, shorten
 from exhume.findings import Finding
 from exhume.io.opening import Target
 from exhume.layout.sections import PayloadRun, Run, Section, SectionKind, SectionMap
-from exhume.layout.trees import Field
 from exhume.registry import formats
 
 if TYPE_CHECKING:
@@ -45,8 +48,6 @@ SMALL = 64 << 10
 """Sections and payloads up to this size are given with their fields even when `Selection.parsed_in_all` is used up."""
 
 UNBOUNDED = 1 << 62  # sections or bytes: no limit
-
-_Near = list[tuple[Finding, Span]]
 
 
 @dataclass(slots=True)
@@ -159,6 +160,7 @@ def _explain_target(
 
 
 def _explain_specified(target: Target, ksy: Specification, selection: Selection) -> Iterator[ExplainedSection]:
+    """Explain a file as one section, by the user's specification."""
     with ksy.open(target) as file:
         yield from explain_archive(file, selection)
 
@@ -186,7 +188,7 @@ def explain_archive(
             span=Span(archive.name, 0, 0),
             actual=shorten(selection.source),
         )
-    note = findings is None
+    note = findings is None  # whether a wrong checksum is noted at its field
     return _explain(found, selection, [f for f in findings or () if f.span is not None], unchecked, note)
 
 
@@ -198,10 +200,11 @@ def _explain(
     `findings` are noted at their fields.  `unchecked`: why no checksum is computed; empty if they are.
     """
     noted = FindingsByPlace(findings)
-    shown: Counter[tuple[object, ...]] = Counter()
-    omitted: dict[tuple[object, ...], ExplainedSection] = {}
-    begun: set[str] = set()
+    shown: Counter[tuple[object, ...]] = Counter()  # sections yielded or summarized, by (has findings, *sort)
+    omitted: dict[tuple[object, ...], ExplainedSection] = {}  # the entry that stands for all others of a sort
+    begun: set[str] = set()  # files whose first section was explained
     schemas = schemas_of(found)
+    # Bytes that may still be parsed, for sections with findings and for the others.
     left = {True: selection.parsed_in_all // 2, False: selection.parsed_in_all // 2}
     for section in _selected_sections(found, selection, noted, shown, omitted):
         near = noted.near(section.span, first=section.span.source not in begun)
@@ -211,6 +214,7 @@ def _explain(
             _leave_out(omitted.setdefault(sort, ExplainedSection(section)), section)
             continue
         fields = bool(near) or selection.fields
+        # The largest section whose fields are parsed; -1: none.
         limit = UNBOUNDED if selection.narrow else min(selection.parsed, max(SMALL, left[bool(near)])) if fields else -1
         explained = explain_section(
             found,
@@ -260,7 +264,7 @@ def explain_one(
 
 
 def _judge(
-    explained: ExplainedSection, schemas: Mapping[str | None, int], near: _Near, unchecked: str, note: bool = False
+    explained: ExplainedSection, schemas: Mapping[str | None, int], near: Near, unchecked: str, note: bool = False
 ) -> None:
     """Compute the checksums of a section, and note each result at its field."""
     section = explained.section
@@ -268,7 +272,7 @@ def _judge(
     for tree in explained.trees():
         check_fields(section, tree, [], unchecked, note)
         count_elsewhere(tree, schemas)
-    _place(explained, near)
+    place_findings(explained, near)
 
 
 def _selected_sections(
@@ -285,7 +289,7 @@ def _selected_sections(
                 yield part
         elif selection.source in (None, part.span.source):
             if isinstance(part, PayloadRun) and selection.window is not None:
-                if selection.payloads and _touches(selection.window, _stored(part.span), first=None):
+                if selection.payloads and touches(selection.window, stored_range(part.span), first=None):
                     yield from _first(part, noted.numbers(part), omitted)
             elif isinstance(part, PayloadRun) and selection.section == part.parent and not selection.whole:
                 yield from _first(part, noted.numbers(part), omitted)
@@ -322,7 +326,7 @@ def _summarized(
 ) -> Iterator[Section]:
     """The first sections of a run, and those `near` findings; the others are counted in `omitted`."""
     sorts = {number: (False, *form.sort) for number, form in run.forms.items()}
-    last: dict[tuple[object, ...], int] = {}
+    last: dict[tuple[object, ...], int] = {}  # number of the last section that was left out, by sort
     for number, kind in enumerate(run.sorts):
         sort = sorts[kind]
         if not number or number in near or shown.get(sort, 0) < selection.bulk:
@@ -341,110 +345,3 @@ def _leave_out(summed: ExplainedSection, section: Section) -> None:
     """Count one more section that is summarized by the first of its sort that is left out."""
     summed.skipped += 1
     summed.note = f"{summed.section.name} to {section.name}" if summed.skipped > 1 else ""
-
-
-class FindingsByPlace:
-    """Findings by the place that they are about."""
-
-    def __init__(self, findings: Iterable[Finding]) -> None:
-        """Sort findings by file; those inside payloads are sorted when their section is explained."""
-        by_file: dict[str, _Near] = {}
-        for finding in findings:
-            if finding.span is not None:
-                by_file.setdefault(finding.span.source, []).append((finding, finding.span))
-        self._of = {name: _FindingRanges(placed, _stored) for name, placed in by_file.items()}
-        self._within: dict[Span, _FindingRanges] = {}
-
-    def _in_payload(self, place: Span) -> _FindingRanges:
-        """The findings about a part of the payload of these stored bytes; others are about what holds the payload."""
-        stored = Span(place.source, place.start, place.end)
-        if stored not in self._within:
-            of_it = (one for one in self.near(stored, first=False) if one[1]._replace(payload=None) == stored != one[1])
-            self._within[stored] = _FindingRanges(of_it, _range)
-        return self._within[stored]
-
-    def numbers(self, run: Run) -> frozenset[int]:
-        """The numbers of the sections of a run that findings may touch."""
-        placed = self._in_payload(run.span) if isinstance(run, PayloadRun) else self._of.get(run.span.source)
-        return frozenset() if placed is None else placed.numbers(run)
-
-    def near(self, section: Span, *, first: bool) -> _Near:
-        """The findings that touch a section, by range (of a part of a payload: in its own bytes); those about a whole
-        file belong to its `first` section."""
-        if section.payload is not None:
-            touching, base = self._in_payload(section).touching(section, first=None), section.payload[0]
-            return [(finding, span.in_payload(*(at - base for at in _range(span)))) for finding, span in touching]
-        return self._of[section.source].touching(section, first=first) if section.source in self._of else []
-
-
-class _FindingRanges:
-    """Findings in the order of their ranges: all those of a file, or of a payload."""
-
-    def __init__(self, placed: Iterable[tuple[Finding, Span]], range_of: Callable[[Span], tuple[int, int]]) -> None:
-        """Sort findings by where they start. `range_of` returns the range of a span, stored or in a payload."""
-        self._range = range_of
-        self.found = sorted(placed, key=lambda one: range_of(one[1])[0])
-        ranges = [range_of(span) for _, span in self.found]
-        self._starts = [start for start, _ in ranges]
-        self._ends = list(accumulate((end for _, end in ranges), max))
-
-    def numbers(self, run: Run) -> frozenset[int]:
-        """The numbers of the sections of a run that they may touch."""
-        return frozenset(chain.from_iterable(run.touching(*self._range(span)) for _, span in self.found))
-
-    def touching(self, section: Span, *, first: bool | None) -> _Near:
-        """Return the findings that touch a section."""
-        place = self._range(section)
-        candidates = range(0 if first else bisect_left(self._ends, place[0]), bisect_right(self._starts, place[1]))
-        near = filter(
-            lambda one: _touches(self._range(one[1]), place, first=first), map(self.found.__getitem__, candidates)
-        )
-        return sorted(near, key=lambda one: _range(one[1]))
-
-
-def _place(item: ExplainedSection, near: _Near) -> None:
-    """Note each finding at the innermost field that holds all of its bytes, or else at the section."""
-    if not near:
-        return
-    starts = [_range(span)[0] for _, span in near]
-    holders: dict[int, Field] = {}
-    for tree in item.trees():
-        for _, node in tree.walk():  # outermost first
-            if node.span is not None:
-                start, end = _range(node.span)
-                for at in range(bisect_left(starts, start), bisect_left(starts, end)):
-                    if _holds(node.span, near[at][1]):
-                        holders[at] = node
-    for at, (finding, _) in enumerate(near):
-        if at in holders:
-            node = holders[at]
-            node.note = f"{node.note}; {finding.summary}" if node.note else finding.summary
-        else:
-            item.findings.append(finding)
-
-
-def _range(span: Span) -> tuple[int, int]:
-    """Start and end of a span: inside the payload when it narrows one, else in the file."""
-    return span.payload if span.payload is not None else (span.start, span.end)
-
-
-def _stored(span: Span) -> tuple[int, int]:
-    """Start and end of a span in the file."""
-    return span.start, span.end
-
-
-def _touches(span: tuple[int, int], section: tuple[int, int], *, first: bool | None) -> bool:
-    """Whether a range of the same file or payload overlaps a section, or, if it is empty, is inside it."""
-    if span == (0, 0) and first is not None:  # about the file as a whole, wherever it starts
-        return first
-    return (span[0] < section[1] and span[1] > section[0]) or section[0] <= span[0] == span[1] <= section[1]
-
-
-def _holds(outer: Span, inner: Span) -> bool:
-    """Whether bytes are inside a field, both of the file or both of the same payload."""
-    if inner.start == inner.end or (inner.payload is None) != (outer.payload is None):
-        return False
-    if inner.payload is not None and (inner.start, inner.end) != (outer.start, outer.end):
-        return False
-    (a, b), (c, d) = _range(outer), _range(inner)
-    return a <= c < d <= b

@@ -1,4 +1,9 @@
-"""One section explained: the field trees of its stored bytes and of its payload, and the verdicts on its checksums."""
+"""One section explained: the field trees of its stored bytes and of its payload, and the verdicts on its checksums.
+
+A section is a range of bytes of an archive with one purpose; its payload is its decompressed content.  A tree is made
+by an `Explainer` from a specification; long arrays in it (`Trees`) make their elements when they are shown.  A `Region`
+reads bytes on demand, for data too large to hold.
+"""
 
 from __future__ import annotations
 
@@ -28,6 +33,7 @@ NEARBY = 64 << 20
 """Bytes elsewhere that are read for the checksums of a section that a person views."""
 
 NARROWED = "elements outside the range were not read: fields that they place inside it are not shown (--all shows them)"
+"""Note on a section of which only elements in the requested range were parsed."""
 
 
 @dataclass(slots=True)
@@ -50,7 +56,7 @@ class ExplainedSection:
     section: Section
     stored: Field | None = None
     payload: Field | None = None
-    note: str = ""
+    note: str = ""  # about the section or how far it could be read
     skipped: int = 0  # number of sections of this kind left out, from this one on
     parsed: int = 0  # bytes, stored and decompressed, whose fields were parsed
     withheld: bool = False  # whether fields were left out because the section is large
@@ -103,7 +109,7 @@ class ExplainedSection:
 
     def json_pieces(self) -> Iterator[str]:
         """The text of `to_dict` in JSON, in chunks: elements that are created on access are not kept."""
-        if not any(map(_has_elements, self.trees())):
+        if not any(map(_has_elements, self.trees())):  # all fields exist: no need for chunks
             yield dumps(self.to_dict())
             return
         yield f'{{"section":{dumps(self.section.to_dict())}'
@@ -116,6 +122,7 @@ class ExplainedSection:
 
 
 def _has_elements(node: Field) -> bool:
+    """Return whether a field contains an array whose elements are made on access."""
     return isinstance(node.children, Trees) or any(map(_has_elements, node.children))
 
 
@@ -193,6 +200,7 @@ def explain_section(
     a reason in `unchecked`.
     """
     out = ExplainedSection(section, note=section.note)
+    # The stored bytes, if a specification describes them.
     if section.schema is not None:
         if section.span.size <= limit or cache is not None or (section.parse_lazily and limit >= 0):
             out.explainer = Explainer(
@@ -213,6 +221,7 @@ def explain_section(
                 out.note = f"{out.note}; {NARROWED}" if out.note else NARROWED
         else:
             _too_large(out, limit)
+    # The payload, if it is wanted and a specification describes it.
     if not payload or section.payload_schema is None or section.load is None:
         return out
     if limit < 0 or (cache is None and (section.payload_size or 0) > limit):
@@ -237,6 +246,7 @@ def explain_section(
     if failure := payloads.failure(0):
         out.note = f"{out.note}; {failure}" if out.note else failure
         out.complete = False
+    # Bytes and limits are settled: parse.
     out.payload_explainer = explainer = Explainer(
         section.span.in_payload(0, size), whole=whole, marks=marks, page=page,
         lazily=cache is not None or window is not None or (stream and whole),
@@ -296,6 +306,7 @@ def only_damage(item: ExplainedSection) -> None:
 
 
 def _prune(node: Field) -> bool:
+    """Remove children without damage in them; return whether the field itself is damaged or contains damage."""
     node.children, node.omitted = [child for child in node.children if _prune(child)], 0
     mismatch = node.check is not None and node.check.outcome is CheckOutcome.MISMATCH
     return bool(node.children or node.note or mismatch)
@@ -407,7 +418,7 @@ def schemas_of(found: SectionMap) -> Counter[str | None]:
 
 
 def count_elsewhere(tree: Field, schemas: Mapping[str | None, int]) -> None:
-    """Count the elements of lists whose elements are sections of their own."""
+    """Replace the value of each list whose elements are sections of their own by their number."""
     for node in tree.children:
         if node.value == ELSEWHERE and (count := schemas[f"{tree.type}::{node.type.removesuffix('[]')}"]):
             node.value = f"{counted(count, 'elements')}, each a section of its own"

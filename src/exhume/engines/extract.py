@@ -1,4 +1,8 @@
-"""The extract engine: members of any `MemberArchive` into a directory or tar stream; refused members are reported."""
+"""The extract engine: members of any `MemberArchive` into a directory or tar stream; refused members are reported.
+
+A member is a named byte string of an archive.  Its place is its index in the list of chosen names.  Members that are
+stored uncompressed, or that share a compressed stream, are read in batches of neighbors; a thread works on one batch.
+"""
 
 from __future__ import annotations
 
@@ -84,10 +88,11 @@ def extract(
     """
     chosen = list(archive.names() if names is None else names)
     report = ExtractReport()
-    refused: list[tuple[int, ExhumeError]] = []
-    done = 0
+    refused: list[tuple[int, ExhumeError]] = []  # (place of the member, reason)
+    done = 0  # members that were written or refused
 
     def alone(place: int, data: memoryview | None = None, threads: int = 1) -> _Result:
+        """Extract one member, whose bytes are `data` if they were read already; raises only errors of the output."""
         try:
             return 1, _write(archive, output, chosen[place], data, threads), []
         except ExhumeError as error:
@@ -120,6 +125,7 @@ def extract(
 
     with ExitStack() as threads:
         found: Iterable[_Result | _LargeMember]
+        # Files may be written in any order, by all threads; a tar stream only in the order of the names, by this one.
         if isinstance(output, OutputTree):
             found = threads.enter_context(closing(map_ordered(run, _plan(archive, chosen, jobs), jobs)))
         else:
@@ -158,7 +164,10 @@ class _LargeMember(NamedTuple):
 
 @dataclass(slots=True)
 class _Batch:
-    """Neighboring small members `(place, start, end)`: one read, one pass of file creation."""
+    """Neighboring small members: one read, one pass of file creation.
+
+    `members` are `(place, start, end)` in the source or stream that `read` reads; all are in `[start, end)` of it.
+    """
 
     read: Reader
     start: int
@@ -170,12 +179,13 @@ class _Batch:
         """Write the members of the batch, whose bytes are `data`."""
         assert isinstance(output, OutputTree)
         base = self.start
-        errors = output.write_batch([(chosen[place], a - base, b - base) for place, a, b in self.members], data)
-        size = sum(b - a for _, a, b in self.members)
+        ranges = [(chosen[place], start - base, end - base) for place, start, end in self.members]
+        errors = output.write_batch(ranges, data)  # an error or None for each member
+        size = sum(end - start for _, start, end in self.members)
         if not any(errors):
             return len(self.members), size, []
         failed = [(member, error) for member, error in zip(self.members, errors, strict=True) if error is not None]
-        size -= sum(b - a for (_, a, b), _ in failed)
+        size -= sum(end - start for (_, start, end), _ in failed)
         return len(self.members) - len(failed), size, [(place, error) for (place, _, _), error in failed]
 
 
@@ -205,6 +215,7 @@ def _plan(archive: MemberArchive, chosen: list[str], jobs: int) -> Iterator[_Tas
     others: list[_Task] = []
     small = sorted(_locate(archive, chosen, others), key=itemgetter(0, 1, 2))
     large = [task for task in others if isinstance(task, _LargeMember)]
+    # A thread's share of all bytes: only a member above it needs all threads; others are decoded by one thread each.
     share = (sum(end - start for _, start, end, *_ in small) + sum(task.size for task in large)) // (
         jobs or cpu_count()
     )
@@ -213,7 +224,7 @@ def _plan(archive: MemberArchive, chosen: list[str], jobs: int) -> Iterator[_Tas
 
 
 class _Stream(NamedTuple):
-    """A stream of small members: how to read it, how much at a time, and whether it is decoded."""
+    """A stream of small members: its number, how to read it, how much at a time, and whether it is decoded."""
 
     number: int
     read: Reader
@@ -230,7 +241,7 @@ def _locate(
     """
     streams: dict[Reader, _Stream] = {}
     for place, name in enumerate(chosen):
-        task: _Task = place
+        task: _Task = place  # unless it is found in a stream, the member is handled alone
         try:
             stored = archive.stored_range(name)
             found = archive.decoded_range(name) if stored is None else (stored[0].read_range, *stored[1:])
@@ -316,6 +327,7 @@ def read_ahead(archive: MemberArchive, chosen: list[str], jobs: int) -> Generato
     done = 0
     for batch, data in map_ordered(load, _batches(_locate(archive, chosen)), jobs, leave=True):
         view = None if data is None else memoryview(data)
+        # Members between those of batches are not in any: None for each.
         for place, start, end in batch.members:
             yield from repeat(None, place - done)
             yield view[start - batch.start : end - batch.start] if view is not None else None

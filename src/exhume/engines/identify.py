@@ -1,6 +1,8 @@
-"""Which formats do these bytes look like?  Every candidate is given, with confidence and evidence; none is chosen.
+"""Identification of formats, and opening and creating archives by them.
 
-Opening an archive whose format is given or recognized, and creating one.
+Each format has a probe: a hook that examines the head and tail of a file, or the names in a directory, and returns an
+`Identification` (a candidate with confidence, from 0 to 1, and evidence) or None.  `identify` returns all candidates;
+`recognize` chooses the one to open an archive with.  A hook of a format is imported when it is called.
 """
 
 from __future__ import annotations
@@ -67,6 +69,7 @@ def identify_source(source: Source | Tree) -> list[Identification]:
 
 
 def _ranked(found: Iterable[Identification]) -> list[Identification]:
+    """Sort candidates, the most confident first."""
     return sorted(found, key=lambda c: (-c.confidence, c.format))
 
 
@@ -100,7 +103,7 @@ def certain(source: Source | Tree) -> Identification | None:
         return None
     signed = [(d, s) for d in formats().values() for s in d.signatures if s.offset >= 0]
     head = source.read_up_to(0, max((s.offset + len(s.magic) for _, s in signed), default=0))
-    for id in {d.id: None for d, s in signed if head[s.offset :].startswith(s.magic)}:
+    for id in {d.id: None for d, s in signed if head[s.offset :].startswith(s.magic)}:  # each format once, in order
         candidate: Identification | None = get_format(id).hook("probe")(source)
         if candidate is not None and candidate.confidence >= 1.0:
             return candidate
@@ -193,7 +196,7 @@ def inside(source: Source | Tree) -> str:
         if format is not None:
             below = len(join(source.name, "x")) - len("x")  # where names in the directory start
             found.append(f"{shorten(one.name[below:])} ({format})")
-        if len(found) > 3:
+        if len(found) > 3:  # one more than is shown, to know whether there are more
             break
     return ", ".join(found[:3]) + (" and more" if len(found) > 3 else "")
 

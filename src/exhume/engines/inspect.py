@@ -82,10 +82,10 @@ class PartialInfo(Info):
     The verdict of `verify` is part of it, if there were findings.
     """
 
-    facts: dict[str, Any]
+    facts: dict[str, Any]  # the JSON form of the archive's own `info`, or of its header
     verdict: Verdict
     findings: tuple[Finding, ...]
-    omitted_: str = ""
+    omitted_: str = ""  # value of the property `omitted`
 
     def to_dict(self) -> dict[str, Any]:
         """Return the facts, followed by verdict and findings if there are any."""
@@ -117,7 +117,8 @@ class Inspection(Archive):
         self.verdict: Verdict | None = None
         """The result of `verify`, once all of its findings were read."""
         self._described = described
-        self._sections: SectionMap | None = None
+        self._sections: SectionMap | None = None  # found by the first call of `sections`
+        # A directory that cannot be of the format raises the error, which is then about the user's choice.
         self._archive: Archive | None = self._attempt(
             lambda: described.hook("open")(source, limits=limits, **options),
             final=isinstance(source, Tree) and not _may_be(source, described),
@@ -130,7 +131,7 @@ class Inspection(Archive):
         except (MissingDependencyError, UnsupportedOperationError):
             raise
         except ExhumeError as error:
-            if final or error.code.startswith("EX-6"):
+            if final or error.code.startswith("EX-6"):  # EX-6xx: reading itself failed
                 raise
             finding = Finding.from_error(error)
             if finding not in self.problems:
@@ -167,7 +168,10 @@ class Inspection(Archive):
         return PartialInfo(facts, self._known_verdict(), tuple(self.problems))
 
     def _known_verdict(self) -> Verdict:
-        """The verdict of `verify`: the problems so far settle it only if one is an error, or there are none."""
+        """The verdict of `verify`: the problems so far settle it only if one is an error, or there are none.
+
+        Otherwise the archive is verified up to the first error.
+        """
         from exhume.engines.verify import Verification
 
         verdict = Verdict.of(self.problems)

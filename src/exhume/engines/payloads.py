@@ -1,5 +1,7 @@
 """The decompressed payloads of an archive that a person views: small ones as a whole, large ones window by window.
 
+The payload of a section is its decompressed content, up to `HELD` bytes if it is small.  `section.load` returns it as a
+whole, `section.pieces` yields it in chunks; both may find damage.  Sections are known by their number.
 A window of a large payload is decompressed when it is shown, in one pass forwards; a window before it begins again.
 """
 
@@ -57,10 +59,10 @@ class Payloads:
         """Keep whole payloads, and windows of large ones, by section number, least recently used out first."""
         self._lock = threading.Lock()
         self._whole: OrderedDict[int, bytes] = OrderedDict()
-        self._sizes: dict[int, int] = {}
-        self._failures: dict[int, str] = {}
-        self._windows: OrderedDict[tuple[int, int], bytes] = OrderedDict()
-        self._passing: tuple[int, ForwardReader] | None = None
+        self._sizes: dict[int, int] = {}  # bytes of payloads that may be large
+        self._failures: dict[int, str] = {}  # why a large payload ends early
+        self._windows: OrderedDict[tuple[int, int], bytes] = OrderedDict()  # by section and index of the window
+        self._passing: tuple[int, ForwardReader] | None = None  # section and reader of the current pass over a payload
 
     def keep(self, number: int, data: bytes) -> None:
         """Keep a payload that was decompressed for another reason."""
@@ -68,6 +70,7 @@ class Payloads:
             self._keep(number, data)
 
     def _keep(self, number: int, data: bytes) -> None:
+        """Keep a whole payload; the caller holds the lock."""
         self._whole[number] = data
         self._whole.move_to_end(number)
         while len(self._whole) > 1 and sum(map(len, self._whole.values())) > KEPT:
@@ -159,7 +162,7 @@ class Payloads:
         """Return window `index` of a large payload.  A window before the last one read means decompressing again."""
         known = self._windows.get((number, index))
         if known is None:
-            before, forward = self._passing or (-1, ForwardReader(()))
+            before, forward = self._passing or (-1, ForwardReader(()))  # -1: no section
             if before != number or forward.at > index * WINDOW:
                 assert section.pieces is not None
                 forward = ForwardReader(section.pieces())

@@ -88,13 +88,13 @@ def recode(
         described = get_format(archive.format)
         hook = described.hook("recode")
         check_keywords(f"recode() of {described.id} archives", options, hook, recode)
-        with ScratchDirectory(path) as scratch:
+        with ScratchDirectory(path) as scratch:  # next to the output, removed at the end
             made = scratch / path.name
             hook(archive, made, stored=stored, limits=limits, progress=progress, jobs=jobs, **options)
             digest = _compare_digests(archive, made, limits, jobs)
             report = RecodeReport(archive.format, str(path), digest, _size(archive), _size_on_disk(made))
             with naming(path):
-                made.rename(path)
+                made.rename(path)  # only a verified copy gets the name of the output
             report_output(path)
             sync_directory(path.parent)
     return report
@@ -133,5 +133,6 @@ def _size(archive: Archive) -> int:
 
 
 def _size_on_disk(path: Path) -> int:
+    """Return the size of a file, or of all files below a directory, in bytes."""
     files = [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]
     return sum(file.stat().st_size for file in files)

@@ -1,5 +1,8 @@
 """The report engine: everything that a case report states about images, files and directories, computed once.
 
+Words: an image is any file that is searched for archives; a piece is a file of an archive that is a directory, found
+apart from the others (an Ark split in a disk image); salvage rebuilds what survives of a damaged archive.
+
 One target is open at a time: it is hashed, searched for archives or, if it is a directory that is an archive, verified,
 and closed.  Archives inside a file are copied, pieces that belong together are reassembled, and what is damaged or was
 reassembled is salvaged.  Memory grows with the number of files and archives only, and the result depends on their names
@@ -105,11 +108,12 @@ def build_report(
 
 
 _Pieces = list[tuple[CaseArchive, ArchivePiece]]
+"""Archives that are pieces, each with what the format says about it: the archive's name, the path in it, references."""
 
 
 @dataclass
 class _ReportBuild:
-    """State of a report while it is built."""
+    """State of a report while it is built; the attributes without text are the arguments of `build_report`."""
 
     case: CaseReport
     opened: Opener
@@ -120,10 +124,10 @@ class _ReportBuild:
     progress: Progress
     jobs: int
     check: Check | None
-    carving: dict[str, Any] = field(default_factory=dict)
+    carving: dict[str, Any] = field(default_factory=dict)  # options of `carve`
     pieces: defaultdict[str, _Pieces] = field(default_factory=lambda: defaultdict(list))
     """Files of archives that are directories, by the format of these."""
-    directories: dict[str, CaseArchive] = field(default_factory=dict)
+    directories: dict[str, CaseArchive] = field(default_factory=dict)  # by path
 
     def look_at(self, entry: WalkEntry) -> None:
         """Examine one file or directory. If it cannot be read, the report names it."""
@@ -144,6 +148,7 @@ class _ReportBuild:
             self._other(entry.name, entry.kind, "" if entry.error is None else _why(entry.error))
 
     def _other(self, name: str, kind: str, message: str = "") -> None:
+        """Record something that is not an archive."""
         self.case.others.append(NonArchive(name, kind, message))
 
     def _search(self, name: str) -> None:
@@ -172,6 +177,7 @@ class _ReportBuild:
                 found.nested_in = None if carved.nested_in is None else first + carved.nested_in
                 start, end = carved.offset - image.origin, carved.end - image.origin
                 window = image.window(start, end)
+                # An archive that is the whole file has its digest, and is not copied.
                 found.sha256 = hashed.sha256 if window.size == hashed.size else _sha256(window, shown)
                 if window.size != hashed.size:
                     found.file = place
@@ -206,6 +212,7 @@ class _ReportBuild:
         finally:
             entry.tree.close()
         described = get_format(entry.format)
+        # `unsealed` is the code of the format's finding that some content has no checksum.
         sealed = described.has_checksums and all(finding.code != described.unsealed for finding in findings)
         proof = VerifiedBy.CHECKSUMS if sealed else VerifiedBy.STRUCTURE
         span = Span(entry.name, 0, 0)
@@ -231,9 +238,11 @@ class _ReportBuild:
     def reassemble(self, format: str, pieces: _Pieces) -> None:
         """Copy the pieces of one archive to where they are in it."""
         if not any(found.carved.format == format for found, _ in pieces):
-            return  # a table without a shard is a database
+            return  # no piece is certain to be of this format: a LevelDB table without a shard is not a bundle's
         number = len(self.case.groups) + 1
-        first = max(pieces, key=lambda one: len(one[1].refers))[1]
+        first = max(pieces, key=lambda one: len(one[1].refers))[
+            1
+        ]  # the piece with most references (a manifest) names the archive
         numbers = [found.number for found, _ in pieces]
         group = Group(number, format, first.archive, first.basis, numbers, f"group-{number}")
         self.case.groups.append(group)
@@ -294,6 +303,7 @@ class _ReportBuild:
                 recovered.files.append(dataclasses.replace(_hashed(file, self.progress), name=name))
 
 
+# The verdict of `verify` in the words of `carve`.
 _AS_CARVED = {
     Verdict.OK: CarveVerdict.COMPLETE,
     Verdict.DAMAGED: CarveVerdict.DAMAGED,
@@ -313,6 +323,7 @@ def _hashed(source: Source | Tree, progress: Progress = no_progress) -> Hashed:
 
 
 def _sha256(source: Source, progress: Progress = no_progress) -> str:
+    """Return the SHA-256 of a file or window in hexadecimal."""
     hashed, done = hashlib.sha256(), 0
     for piece in source.chunks(0, source.size):
         hashed.update(piece)
@@ -331,12 +342,13 @@ def _grouped(known: _Pieces) -> Iterator[_Pieces]:
     parent_of: dict[object, object] = {}
 
     def root_of(name: object) -> object:
+        """Return the representative of a piece (its number) or name, shortening the path to it."""
         while (parent := parent_of.get(name, name)) != name:
             parent_of[name] = parent_of.get(parent, parent)
             name = parent
         return name
 
-    referred = {name for _, piece in known for name in piece.refers}
+    referred = {name for _, piece in known for name in piece.refers}  # names that some piece refers to
     for number, (_, piece) in enumerate(known):
         for name in (*piece.refers, *(referred & {piece.key})):
             parent_of[root_of(number)] = root_of(name)

@@ -1,4 +1,9 @@
-"""The salvage engine: a format rebuilds what survives, and the engine reads the output back."""
+"""The salvage engine: a format rebuilds what survives, and the engine reads the output back.
+
+The format's `salvage` hook writes the output and returns a `SalvageReport`: counts of units (records, members, blocks),
+the outcome of every span of bytes, and a digest of the content.  The engine verifies the output and compares counts and
+digest with what the ordinary reader finds in it.
+"""
 
 from __future__ import annotations
 
@@ -174,7 +179,7 @@ def compare(report: SalvageReport, path: Path, mode: SalvageMode, limits: Limits
         else:
             with open_archive(path, format=report.format, limits=limits) as archive:
                 report.read_back = described.hook("tally")(archive, jobs)
-                digest = digest and archive.content_digest()
+                digest = digest and archive.content_digest()  # only if the report has one to compare with
     except ExhumeError as error:
         finding = Finding.from_error(error)
         return [] if any(one.is_problem for one in report.findings) else [finding]
@@ -193,6 +198,7 @@ def compare(report: SalvageReport, path: Path, mode: SalvageMode, limits: Limits
 
 
 def _verifying(progress: Progress) -> Progress:
+    """Return a progress callback whose unit says that the output is verified."""
     return lambda done, total, unit: progress(done, total, f"{unit} verified")
 
 

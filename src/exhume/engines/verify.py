@@ -1,4 +1,9 @@
-"""The verify engine: opens the archive where possible and collects findings of its rules; failures become findings."""
+"""The verify engine: opens the archive where possible and collects findings of its rules; failures become findings.
+
+A finding is one broken rule, with code, severity and place.  A format has a `verify` hook that works on the bytes, or
+its open archive has a method `verify`.  Content of some formats has no checksums: a format that has them reports such
+content by the finding `unsealed`, and an `ok` then says that only structure was checked.
+"""
 
 from __future__ import annotations
 
@@ -59,14 +64,18 @@ class Verification(Iterator[Finding]):
         self.format = format and get_format(format).id
         self.counts: dict[Severity, int] = dict.fromkeys(Severity, 0)
         """Number of findings by severity so far."""
-        self._options = {"quick": quick, "jobs": jobs, "progress": progress}
+        self._options = {"quick": quick, "jobs": jobs, "progress": progress}  # of the format's `verify`
         self._limits = limits
-        self._storage: dict[str, Any] = {"storage_options": storage_options, "offset": offset, "length": length}
+        self._storage: dict[str, Any] = {
+            "storage_options": storage_options,
+            "offset": offset,
+            "length": length,
+        }  # how to open it
 
         self._unsealed = False
         """Whether some content has no checksums, though the format has."""
         self._running = self._run()
-        self._failed = self._ended = False
+        self._failed = self._ended = False  # reading failed; all findings were taken
 
     def __next__(self) -> Finding:
         """The next finding.  Raises `SourceError` when reading itself fails."""

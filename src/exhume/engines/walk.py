@@ -18,7 +18,7 @@ from exhume.tuples import NamedTuple
 
 
 class Kind(enum.StrEnum):
-    """Kind of a walk entry."""
+    """Kind of a walk entry; `WalkEntry` says what each means."""
 
     ARCHIVE = "archive"
     PART = "part"
@@ -64,11 +64,11 @@ def walk_tree(root: Tree, recognize: Callable[[Tree], str | None]) -> Iterator[W
     that are found are opened by their `tree`.
     """
     local = isinstance(root, LocalTree)
-    waiting = [_Folder()]
+    waiting = [_Folder()]  # a stack: the last one is searched next
     while waiting:
         folder, owner, within, tree, place = waiting.pop()
         name = join(root.location or root.name, folder)
-        apart = tree is None
+        apart = tree is None  # outside of any archive
         if tree is None:
             # A local tree remembers what it lists: one for each directory, or all would be held in memory.
             tree, place = (LocalTree(name), "") if local and folder else (root, folder)
@@ -77,10 +77,12 @@ def walk_tree(root: Tree, recognize: Callable[[Tree], str | None]) -> Iterator[W
         except SourceError as error:
             yield WalkEntry(name, Kind.UNREADABLE, error=error)
             continue
-        if not _owns(owner, within):
+        if not _owns(owner, within):  # not a part of the archive above: it may be an archive itself
             owner, within = None, ""
             if _promising(entries):
-                here = tree.alone(place, name) if place else tree
+                here = (
+                    tree.alone(place, name) if place else tree
+                )  # the directory as a tree of its own, with its listing
                 try:
                     format = recognize(here)
                 except SourceError as error:
@@ -101,7 +103,10 @@ def walk_tree(root: Tree, recognize: Callable[[Tree], str | None]) -> Iterator[W
 
 
 def _lone(name: str, kind: str, owner: WalkEntry | None) -> WalkEntry:
-    """Return the entry of something other than a directory, which belongs to the archive `owner`, if any."""
+    """Return the entry of something other than a directory, which belongs to the archive `owner`, if any.
+
+    `kind` is that of `Tree.listing`: file, link or other (a device, a pipe).
+    """
     if kind == "link":
         return WalkEntry(name, Kind.LINK)
     if kind == "other":

@@ -1,5 +1,8 @@
 """Shared by the table targets: writing batches of `to_arrow` to files, and counting values that a file cannot contain.
 
+A target (CSV, Parquet ...) is a subclass of `TableFile`.  A batch is a `pyarrow.RecordBatch`; `pa` is the module
+`pyarrow`, which is imported only when it is needed.
+
 One table goes to one file or standard output, several (the channels of an Ark log) into a directory of one file each.
 """
 
@@ -39,16 +42,17 @@ GATHERED = 256 << 20
 """Bytes that tables which share a pass gather together; the largest is then written."""
 
 NO_COLUMNS = "rows without columns"
+"""A kind of loss in the report."""
 
 
 class TableFile(ABC):
-    """A file of one table: made with the schema, given batches, closed.  `losses` counts what it cannot hold.
+    """A file of one table: made with the schema, given batches, closed.  `report.lost` counts what it cannot hold.
 
-    With several `jobs`, what is called `beside` is so while the next batches are made.
+    With several jobs, calls passed to `background` run while the next batches are made.
     """
 
-    suffix: ClassVar[str]
-    is_text: ClassVar[bool]
+    suffix: ClassVar[str]  # of its files, without the dot
+    is_text: ClassVar[bool]  # whether standard output gets it as text
     maps: ClassVar[bool] = False
     """Whether it can hold rows as maps (`exhume.tabular.wide`)."""
     at_once: ClassVar[int] = 1
@@ -190,12 +194,12 @@ def _copy_together(
     """Write the tables of one pass, each to its file."""
     pa = import_pyarrow()
     with contextlib.ExitStack() as stack:
-        targets = {
+        targets = {  # by table
             table: stack.enter_context(kind(pa, file, schemas[table], report, jobs)) for table, file in files.items()
         }
-        total = 0
+        total = 0  # bytes that all targets gather
         for table, batch in read():
-            total -= targets[table].gathered
+            total -= targets[table].gathered  # writing may gather more, or write what was gathered
             targets[table].write(batch)
             total += targets[table].gathered
             if total > GATHERED:
@@ -206,6 +210,7 @@ def _copy_together(
 
 
 def _count(report: ExportReport, schema: Any, batch: Any, progress: Progress) -> None:
+    """Count the rows of a batch that was written."""
     report.written["rows"] += batch.num_rows
     if not schema.names:
         report.lost[NO_COLUMNS] += batch.num_rows  # no target can store rows without columns
@@ -238,7 +243,7 @@ def _rendered(reader: Any, render: Callable[[Any], bytes] | None, jobs: int) -> 
     if render is None or (jobs or cpu_count()) == 1:
         yield from ((batch, None) for batch in reader)
         return
-    sent: deque[Any] = deque()
+    sent: deque[Any] = deque()  # parts whose results are awaited, in order
 
     def streams() -> Iterator[bytes | None]:
         """Yield parts of the batches as Arrow streams for other processes; None for a part too large to send."""

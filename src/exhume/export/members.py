@@ -1,5 +1,7 @@
 """Targets for archives of members: a tar archive, a zip archive, and an index as a reference file system of fsspec.
 
+A member is a named byte string of an archive (a file in it).
+
 With the references, fsspec reads members straight from the archive:
 
     fsspec.filesystem("reference", fo="refs.json").cat("dir/member")
@@ -123,7 +125,7 @@ def export_references(
     with binary_output(output, overwrite=overwrite) as file:
         text = io.TextIOWrapper(file, "utf-8", write_through=True)
         text.write('{"version":1,"refs":{')
-        comma = "\n"
+        comma = "\n"  # before the first reference
         for entry, _ in each_member(archive, report, progress):
             name = entry.name or ""
             if entry.kind == "directory":
@@ -150,7 +152,7 @@ def export_references(
 
 
 def _url(location: str | None) -> str:
-    """Return the URL of an archive, for references to its bytes."""
+    """Return the URL of an archive, for references to its bytes; raises `WriterError` for one in memory."""
     if location is None:
         raise WriterError("references need the URL of the archive: open it by path or URL, or name its URL")
     if "://" in location or "::" in location:
@@ -159,7 +161,10 @@ def _url(location: str | None) -> str:
 
 
 def stored_order(archive: MemberArchive) -> list[str]:
-    """Names in the order of their bytes, so that the input is read sequentially and repacking keeps the order."""
+    """Names in the order of their bytes, so that the input is read sequentially and repacking keeps the order.
+
+    Members without an offset of their own follow in the archive's order.
+    """
     places = {
         e.name: (e.source or "", e.offset, e.size or 0) for e in archive.entries() if e.name and e.offset is not None
     }

@@ -1,4 +1,7 @@
-"""Targets for archives of tables: Arrow IPC streams, CSV, JSON lines and Parquet, each a file of one table."""
+"""Targets for archives of tables: Arrow IPC streams, CSV, JSON lines and Parquet, each a file of one table.
+
+`exhume.export._tables` calls them with batches (`pyarrow.RecordBatch`); `pa` is the module `pyarrow`.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from exhume.tabular.report import ESCAPED, escape_controls
 
 LARGE = 32 << 20
 LONG = 1 << 20
-"""Bytes of a batch, and of a row on average, above which it is written value by value."""
+"""A batch above `LARGE` bytes, or with rows above `LONG` bytes on average, is written value by value (`is_long`)."""
 
 GROUP_ROWS = 1 << 20
 """A row group ends with the batch that reaches this many rows, or `GROUP_BYTES`."""
@@ -51,6 +54,7 @@ def raw_value(pa: Any, column: Any, row: int) -> memoryview | None:
         return None
     import numpy
 
+    # Arrow stores a column of strings as one buffer of bytes, and one of the offsets at which the values start.
     _, offsets, data = column.buffers()
     places = numpy.frombuffer(offsets, numpy.int64 if is_wide else numpy.int32)
     start, stop = places[column.offset + row : column.offset + row + 2].tolist()
@@ -63,7 +67,7 @@ class ArrowFile(TableFile):
     suffix = "arrow"
     is_text = False
     maps = True
-    at_once = 16
+    at_once = 16  # tables: each keeps a batch
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -95,6 +99,7 @@ class CsvFile(TableFile):
         from pyarrow.csv import CSVWriter
 
         pa = self.pa
+        # The types of the columns after `flat_column`, found with empty columns.
         self._flat = pa.schema(
             [
                 pa.field(escape_controls(field.name), flat_column(pa, pa.nulls(0, field.type), self.report.lost).type)
@@ -143,7 +148,7 @@ class CsvFile(TableFile):
         """Write the text of a long value, without the quotes around it."""
         text, is_escaped = LongText(raw), False
         try:
-            deque(text.pieces(), maxlen=0)
+            deque(text.pieces(), maxlen=0)  # decode all of it, to see whether it is UTF-8
         except UnicodeDecodeError:
             self.report.lost[BAD_TEXT] += 1
         for piece in text.pieces("replace"):
@@ -262,9 +267,9 @@ class ParquetFile(TableFile):
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
-        self._writer: Any = None
-        self._held: list[Any] = []
-        self._rows = 0
+        self._writer: Any = None  # made with the first row group
+        self._held: list[Any] = []  # batches of the next row group
+        self._rows = 0  # in these
         self.gathered: int = 0
 
     def write(self, batch: Any) -> None:

@@ -30,17 +30,22 @@ REQUIRED: Final = ("datetime", "timestamp_desc", "message")
 """In this order, so that lines that are sorted as text are sorted by time."""
 
 RESERVED: Final = frozenset((*REQUIRED, "timestamp", "label", "tag"))
+"""Names of fields that Timesketch uses itself."""
 
 UNITS: Final = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
 """Nanoseconds of each unit that integers can be counted in."""
 
 NO_TIME: Final = "rows without a time"
+"""A kind of loss in the report."""
 
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Clock(NamedTuple):
-    """The time of a row: its column, and the function that turns its values into nanoseconds since 1970."""
+    """The time of a row: its column, and the function that turns its values into nanoseconds since 1970.
+
+    `described` is the event's `timestamp_desc`: what happened at that time.
+    """
 
     column: str
     described: str
@@ -185,6 +190,7 @@ def _column_clock(pa: Any, name: str, kind: Any, unit_ns: int | None) -> Clock:
 
 
 def _sum(value: int | None, start_ns: int) -> int | None:
+    """Add the start of the log's clock to a time; None stays None."""
     return None if value is None else value + start_ns
 
 
@@ -193,7 +199,7 @@ class _FileTimes:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._known: dict[str, int | None] = {}
+        self._known: dict[str, int | None] = {}  # by the name in the row
 
     def time_ns(self, name: str | None) -> int | None:
         """The time of a file that a row names: a path, or a name below the archive."""
@@ -235,6 +241,8 @@ def _text(time_ns: int) -> str | None:
 
 
 def _json_lines(file: Any) -> Callable[[dict[str, Any]], None]:
+    """Return a function that writes one event as a line of JSON."""
+
     def write(event: dict[str, Any]) -> None:
         file.write((dumps(event) + "\n").encode("ascii"))
 
@@ -243,7 +251,7 @@ def _json_lines(file: Any) -> Callable[[dict[str, Any]], None]:
 
 def _csv(file: Any, chosen: Sequence[str], report: ExportReport) -> Callable[[dict[str, Any]], None]:
     """Write the header line, and return a function that writes one event with control characters escaped."""
-    line = io.StringIO(newline="")
+    line = io.StringIO(newline="")  # a buffer for one line: the output takes bytes
     names = [*REQUIRED, *map(_field, chosen)]
     writer = csv.DictWriter(line, names, restval="")
     shown = {name: escape_controls(name) for name in names}
@@ -268,4 +276,5 @@ def _csv(file: Any, chosen: Sequence[str], report: ExportReport) -> Callable[[di
 
 
 def _field(name: str) -> str:
+    """Return the name of a field, with an underscore appended if Timesketch uses the name itself."""
     return name + "_" * (name in RESERVED)

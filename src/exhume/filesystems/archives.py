@@ -1,4 +1,9 @@
-"""Archives as file systems: of named files (`caf://`, `databundle://`), and of decompressed sections (`clps://`, `zs://`)."""
+"""Archives as file systems: of named files (`caf://`, `databundle://`), and of decompressed sections (`clps://`, `zs://`).
+
+fsspec calls the methods of `ReadOnlyFileSystem`; those here find what is at a path.  `held` is the open archive, shared
+by all threads, with `notes`, a dictionary for what was read from it (`base.py`).  A section is a range of an archive's
+bytes with one purpose; `section.load` decompresses it, and is None if it is stored uncompressed.
+"""
 
 from __future__ import annotations
 
@@ -155,13 +160,14 @@ class DataBundleFileSystem(MemberFileSystem):
 
 
 def _members(held: SharedObject[Archive]) -> MemberArchive:
+    """Return the open archive, by its type."""
     archive = held.item
     assert isinstance(archive, MemberArchive)
     return archive
 
 
 def _bundle(held: SharedObject[Archive]) -> DataBundleArchive:
-    """Return the bundle of an open archive, by its type."""
+    """Return the open bundle, by its type; its module is imported only when a bundle is used."""
     from exhume.formats.data_bundle.reader import DataBundleArchive
 
     archive = held.item

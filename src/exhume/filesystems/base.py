@@ -1,5 +1,6 @@
 """From the instance of a file system to an open archive, and to the bytes of what is in it.
 
+fsspec is the library of file systems in which exhume's take part.
 Only a few archives are open at a time; they are closed when idle and opened again when needed: fsspec keeps every file
 system instance for the life of the process, and a loop over ten thousand chunks must not keep ten thousand files and
 indexes open.
@@ -50,13 +51,13 @@ class SharedObject(Generic[T]):
     __slots__ = ("dropped", "identity", "item", "lock", "notes", "users")
 
     def __init__(self, item: T, identity: Any) -> None:
-        """Wrap an open object. `identity` shows whether its file has changed since; `notes` is for its users."""
+        """Wrap an open object. `identity` shows whether its file has changed since."""
         self.item: T = item
         self.identity: Any = identity
-        self.notes: dict[str, Any] = {}
-        self.lock: threading.RLock = threading.RLock()
-        self.users: int = 0
-        self.dropped: bool = False
+        self.notes: dict[str, Any] = {}  # data that users read from it and share
+        self.lock: threading.RLock = threading.RLock()  # for `notes`, and for items that are not thread-safe
+        self.users: int = 0  # `lease`s in progress
+        self.dropped: bool = False  # no longer in the cache: the last user closes it
 
 
 class OpenObjectCache(Generic[T]):
@@ -71,6 +72,7 @@ class OpenObjectCache(Generic[T]):
             os.register_at_fork(after_in_child=self._forget)
 
     def _forget(self) -> None:
+        """Start without open objects; those of a parent process are not closed."""
         self._held: OrderedDict[object, SharedObject[T]] = OrderedDict()
         self._lock = threading.RLock()  # reentrant: a finalizer may run in this thread at any time
 
@@ -190,7 +192,7 @@ class ArchiveFileSystem(ReadOnlyFileSystem):
         self.follow_redirects = follow_redirects
         self.limits: Limits = _limits(limits)
         self.archive_options: dict[str, Any] = dict(archive_options or {})
-        self._key = object()
+        self._key = object()  # of this instance in `OPEN`; not the instance itself, which `OPEN` would keep alive
         weakref.finalize(self, OPEN.drop, self._key)
 
     # The archive
@@ -236,6 +238,7 @@ class ArchiveFileSystem(ReadOnlyFileSystem):
             raise
 
     def _identity(self) -> Any:
+        """Return a value that changes when the archive does, for fsspec's checksums of files."""
         with self._lease() as held:
             source = held.item.source
             return held.item.name, held.identity, getattr(source, "identity", None), getattr(source, "size", None)
@@ -318,6 +321,7 @@ def _slicer(
     """Return a function that reads `[start, end)` of a member once and cuts `spans` out of it."""
 
     def read() -> list[bytes]:
+        """Read the range, and return the bytes of each span."""
         data = fs._read(held, path, start, end)  # noqa: SLF001 - same module
         return [data[first - start : last - start] for first, last in spans]
 
@@ -335,6 +339,7 @@ def _fill(out: list[bytes | Exception], requests: list[_Request], read: Callable
 
 
 def _limits(given: Mapping[str, int] | None) -> Limits:
+    """Return the default limits with those of the caller."""
     if not given:
         return DEFAULT_LIMITS
     return DEFAULT_LIMITS.with_overrides([f"{name}={value}" for name, value in given.items()])

@@ -1,4 +1,8 @@
-"""`cafcat://`: all chunks of a CAF catalog as one file system; a file is fetched without its chunk's index."""
+"""`cafcat://`: all chunks of a CAF catalog as one file system; a file is fetched without its chunk's index.
+
+A CAF chunk is an archive of files; a catalog is a database with the chunk and the byte range of each file.  A
+`Location` is a row of it.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +27,12 @@ if TYPE_CHECKING:
     from exhume.formats.caf.catalog_entries import Location
 
 SQLITE = b"SQLite format 3\0"
+"""First bytes of a SQLite file."""
 
 CATALOGS: OpenObjectCache[Catalog] = OpenObjectCache()
+"""The open catalogs of all file systems of the process."""
 CHUNKS: OpenObjectCache[Source] = OpenObjectCache()
+"""The open chunks, by the key of the file system and their location."""
 
 
 class CafCatalogFileSystem(ReadOnlyFileSystem):
@@ -60,7 +67,7 @@ class CafCatalogFileSystem(ReadOnlyFileSystem):
         self.remote_options: dict[str, Any] = dict(remote_options or {})
         self.chunks_in: list[str] = list(chunks_in)
         self._key = object()
-        self._locations: set[str] = set()
+        self._locations: set[str] = set()  # of the chunks that were opened
         weakref.finalize(self, _drop, self._key, self._locations)
 
     # One URL that holds both the catalog and the member
@@ -78,6 +85,7 @@ class CafCatalogFileSystem(ReadOnlyFileSystem):
 
     @staticmethod
     def _get_kwargs_from_urls(path: str) -> dict[str, Any]:
+        """Return the catalog that a URL contains before the path, as the argument `fo`; fsspec calls it for `cafcat://`."""
         found = _database_in(path.removeprefix("cafcat://"))
         return {"fo": found} if found else {}
 
@@ -85,6 +93,7 @@ class CafCatalogFileSystem(ReadOnlyFileSystem):
 
     @contextmanager
     def _catalog(self) -> Iterator[Catalog]:
+        """Use the open catalog inside a `with`; one thread at a time."""
         with CATALOGS.lease(self._key, self._open_catalog) as held, held.lock:
             yield held.item
 
@@ -202,6 +211,7 @@ class CafCatalogFileSystem(ReadOnlyFileSystem):
 
 
 def _drop(key: object, locations: set[str]) -> None:
+    """Close the catalog and the chunks of a file system."""
     CATALOGS.drop(key)
     for location in locations:
         CHUNKS.drop((key, location))
@@ -221,7 +231,7 @@ def _location_info(place: Location) -> Info:
 
 def _database_in(path: str) -> str:
     """The leading part of a path that is a SQLite file; empty without one."""
-    cut = path.find("/", 1)
+    cut = path.find("/", 1)  # the end of the leading part; -1: the whole path
     while True:
         head = path if cut < 0 else path[:cut]
         try:

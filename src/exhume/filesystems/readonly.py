@@ -1,4 +1,7 @@
-"""Reading by path and refusing to write, which all the file systems share."""
+"""Reading by path and refusing to write, which all the file systems share.
+
+`AbstractFileSystem` of fsspec has many methods; those that matter are implemented here by three of a subclass.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +22,7 @@ BLOCK_SIZE = 1 << 20
 """Bytes that an open file reads ahead."""
 
 Info = dict[str, Any]
+"""fsspec's entry for a path: `name`, `size` in bytes (None: unknown), `type` (`file` or `directory`), and details."""
 
 UNKNOWN_TIME = datetime.fromtimestamp(0, UTC)
 """The result of `modified` for an unknown time: callers expect some time and cannot handle None."""
@@ -78,6 +82,7 @@ class ReadOnlyFile(AbstractBufferedFile):  # type: ignore[misc]
     DEFAULT_BLOCK_SIZE = BLOCK_SIZE
 
     def _fetch_range(self, start: int, end: int) -> bytes:
+        """Read bytes `[start, end)` for the buffer; fsspec calls it."""
         data: bytes = self.fs.cat_file(self.path, start=start, end=end)
         return data
 
@@ -87,7 +92,7 @@ class ReadOnlyFileSystem(AbstractFileSystem):  # type: ignore[misc]
 
     root_marker = ""
     protocol: ClassVar[str]
-    cachable = True
+    cachable = True  # fsspec returns the same instance for the same arguments
 
     # What a subclass answers.  Paths are stripped.
 
@@ -257,6 +262,7 @@ class ReadOnlyFileSystem(AbstractFileSystem):  # type: ignore[misc]
     # Writing: never
 
     def _refuse(self, path: object = "", *args: object, **kwargs: object) -> Never:
+        """Raise `UnsupportedOperationError`: archives are not changed through a file system."""
         raise UnsupportedOperationError(
             f"{self.protocol}:// is read-only: archives are written whole, with exhume.create or exhume create",
             span=Span(str(path), 0, 0),

@@ -1,5 +1,8 @@
 """Polars: a lazy scan of an archive that passes columns, conditions and number of rows to the reader.
 
+KQL is the query language of clp-s archives (`level: ERROR AND size >= 5`).  Polars' condition, the predicate, is taken
+apart in its JSON form: nested dictionaries such as {"BinaryExpr": {"left": ..., "op": "Eq", "right": ...}}.
+
     from exhume.plugins.polars import scan
     scan("events.clps").filter(polars.col("level") == "ERROR").select("message").collect()
 
@@ -31,15 +34,19 @@ from exhume.parts.partition import ReadingOptions
 from exhume.tabular.arrow import import_pyarrow
 
 COMPARISONS: Final = {"Eq": ":", "Lt": "<", "LtEq": "<=", "Gt": ">", "GtEq": ">="}
+"""The operator of KQL for one of Polars."""
 MIRRORED: Final = {"Eq": "Eq", "Lt": "Gt", "LtEq": "GtEq", "Gt": "Lt", "GtEq": "LtEq"}
+"""The operator for exchanged sides: `5 < x` is `x > 5`."""
 
 EXACT: Final = 1 << 53
-"""Up to this integers are floats without being rounded."""
+"""Up to this integers are floats without being rounded; larger ones may compare differently in KQL and Polars."""
 
 PLAIN: Final = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*", re.ASCII)
+"""Names of columns that need no quoting in KQL; `KEYWORDS` are not names there."""
 KEYWORDS: Final = frozenset(("and", "or", "not"))
 
 AFFIXES: Final = {"StartsWith": "{}*", "EndsWith": "*{}", "Contains": "*{}*"}
+"""The pattern in KQL for a test of strings in Polars."""
 
 
 def scan(target: Target | Archive, **options: Unpack[ReadingOptions]) -> polars.LazyFrame:
@@ -102,7 +109,7 @@ class _KqlTranslation:
     """Conditions in Polars' JSON form as KQL; None for those that KQL cannot express or takes differently."""
 
     def __init__(self, kinds: Mapping[str, str]) -> None:
-        self._kinds = kinds
+        self._kinds = kinds  # kind of the values of each column: boolean, integer, float, text or time
 
     def query(self, node: Any) -> str | None:
         """The query for a condition."""
@@ -128,10 +135,12 @@ class _KqlTranslation:
         return None
 
     def _kind(self, name: str) -> str | None:
+        """Return the kind of a column's values; None if KQL cannot compare it, or not by this name."""
         plain = PLAIN.fullmatch(name) and name.lower() not in KEYWORDS
         return self._kinds.get(name) if plain else None
 
     def _compared(self, name: str, sign: str, node: Any) -> str | None:
+        """Return the query that compares a column with a literal; `sign` is the operator in Polars."""
         return self._with(name, COMPARISONS[sign], _value(node))
 
     def _with(self, name: str, sign: str, value: Any) -> str | None:
@@ -173,6 +182,7 @@ class _KqlTranslation:
         return None
 
     def _with_affix(self, name: str, affix: str, node: Any) -> str | None:
+        """Return the query for text that begins or ends with a literal, or contains it."""
         text = _value(node)
         spelled = _quoted(text, AFFIXES[affix]) if self._kind(name) == "text" and isinstance(text, str) else None
         return None if spelled is None else f"{name}: {spelled}"

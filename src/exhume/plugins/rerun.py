@@ -22,8 +22,8 @@ from exhume.tabular.arrow import import_pyarrow
 INCOMPATIBLE = 66
 """The exit code by which an importer says that a path is for others."""
 
-TIMELINE = "steady_time"
-TIME = "time_ns"
+TIMELINE = "steady_time"  # name of the clock in Rerun
+TIME = "time_ns"  # column of the time, nanoseconds of the log's clock
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -64,7 +64,7 @@ def send(recording: Any, path: str, reader: Any) -> list[str]:
     for batch in reader:
         times = batch.column(batch.schema.get_field_index(TIME)).to_numpy().astype("timedelta64[ns]")
         for name, column in _leaves(batch):
-            if name in (TIME, "latched"):
+            if name in (TIME, "latched"):  # columns of ours, not fields of the messages
                 continue
             values = _numbers(column)
             if values is None:

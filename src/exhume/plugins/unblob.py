@@ -1,5 +1,7 @@
 """unblob: a handler per format (entry point `unblob_v1`), which finds as `exhume carve` does and extracts as `salvage`.
 
+unblob searches files for archives and extracts them recursively; a chunk is what it calls an archive that it found.
+
 Archives that are directories are found in their parts: splits and manifests of Ark, shards of a bundle, tables of its
 index and of LevelDB.  Zstandard frames are left to unblob's own handler; streams of KV-IR are found inside them then.
 """
@@ -41,6 +43,7 @@ MIN_CONFIDENCE = 0.5
 """Finds that are less sure are left out, as `exhume carve` does."""
 
 ZSTANDARD = b"\x28\xb5\x2f\xfd"
+"""Magic number of a zstd frame."""
 
 
 class SalvageExtractor(Extractor):  # type: ignore[misc]
@@ -76,6 +79,7 @@ class SalvageExtractor(Extractor):  # type: ignore[misc]
 
 
 def _problem(path: Path, problem: str, resolution: str) -> Any:
+    """Return a problem in unblob's form; `resolution` is what was done about it."""
     return ExtractionProblem(path=str(path), problem=problem, resolution=resolution)
 
 
@@ -104,7 +108,7 @@ def _handlers() -> Iterator[type[ArchiveHandler]]:
     for described in formats().values():
         signatures = [signature for signature in described.signatures if signature.magic != ZSTANDARD]
         if described.has("locate") and signatures:
-            (offset,) = {signature.offset for signature in signatures}
+            (offset,) = {signature.offset for signature in signatures}  # the same for all signatures of a format
             members = {
                 "NAME": described.id,
                 "FORMAT": described,
@@ -124,6 +128,7 @@ def _handlers() -> Iterator[type[ArchiveHandler]]:
 
 
 def _literal(magic: bytes) -> str:
+    """Return a regular expression for these bytes."""
     return "".join(f"\\x{byte:02x}" for byte in magic)
 
 

@@ -18,7 +18,7 @@ from exhume.export._tables import json_column
 from exhume.tabular.arrow import import_pyarrow
 
 LIKELIHOOD = 20
-"""Twice the likelihood of VisiData's own guess for a directory."""
+"""How strongly we claim a path: twice as much as VisiData's own guess for a directory."""
 
 
 class TableSheet(Sheet):  # type: ignore[misc]
@@ -69,6 +69,7 @@ def _type(pa: Any, kind: Any) -> Any:
 
 
 def _shown(value: Any) -> Any:
+    """Return bytes as text with escapes, other values as they are."""
     return value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else value
 
 
@@ -94,8 +95,10 @@ def guess_exhume(vd: Any, p: Any) -> dict[str, Any] | None:
         found = exhume.identify(str(p))
     except (ExhumeError, OSError):
         return None
+    # 0.5: `exhume.open` opens what is at least as certain.
     return {"filetype": "exhume", "_likelihood": LIKELIHOOD} if found and found[0].confidence >= 0.5 else None
 
 
+# VisiData opens a file by the function that is named after its extension.
 for _suffix in ("zs", "clps", "clp", "caf"):
     setattr(VisiData, f"open_{_suffix}", VisiData.open_exhume)

@@ -24,6 +24,7 @@ from exhume.formats.ark.reader import ArkArchive
 from exhume.tabular.arrow import import_pyarrow
 
 TIME = "time_ns"
+"""The column of the time, which is the dimension of the dataset."""
 
 
 class ExhumeBackend(BackendEntrypoint):
@@ -69,7 +70,7 @@ class ExhumeBackend(BackendEntrypoint):
             if not isinstance(log, ArkArchive):
                 raise QueryError(f"{log.format} archives have no arrays over time", expected="an Ark log")
             table = log.to_arrow(topic=channel, start_ns=start_ns, stop_ns=stop_ns, latched=False).read_all()
-        variables: dict[str, Any] = {}
+        variables: dict[str, Any] = {}  # name: (dimensions, values)
         omitted = []
         for name, column in _leaves(table):
             values = None if name in dropped else _array(column)

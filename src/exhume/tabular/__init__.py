@@ -1,1 +1,1 @@
-"""Archives as tables: Arrow types and batches, datasets."""
+"""Archives as tables: Arrow types and batches (`arrow`), datasets, very wide tables, and the report of an export."""

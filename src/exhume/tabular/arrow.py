@@ -1,5 +1,6 @@
 """Archives as Arrow tables: what every `to_arrow` shares, and the member table of archives of members.
 
+A batch is a `pyarrow.RecordBatch`, some rows of a table; `pa` is the module `pyarrow`.
 pyarrow is imported when it is used (extra `arrow`).  Readers stream: a batch is made on request.
 
 What values lose on their way into a column is counted under the names below, in the `Counter` that the caller passes as
@@ -35,6 +36,7 @@ NESTED: Final = "nested values as JSON text"
 NO_DIGEST: Final = "digests of damaged members"
 
 DIGESTS: Final = ("stored", "sha256")
+"""Values of the option `digest`; `member_table` describes them."""
 
 PIECE_BYTES: Final = 1 << 20
 """Bytes of content after which a thread takes no further member at a time."""
@@ -167,8 +169,8 @@ class _BatchSlices:
 
     def _begin(self) -> None:
         """Begin the next batch: no slices, and all rows and bytes of a batch left."""
-        self.held: list[Any] = []
-        self._rows, self._room = self._batch_rows, BATCH_BYTES
+        self.held: list[Any] = []  # slices of the next batch
+        self._rows, self._room = self._batch_rows, BATCH_BYTES  # rows and bytes that it may still take
 
     def add(self, batch: Any, sizes: Any) -> Iterator[list[Any]]:
         """Add rows; yield the slices of each complete batch.
@@ -193,7 +195,8 @@ class _BatchSlices:
         import numpy
 
         ends = numpy.cumsum(sizes)
-        at = before = 0
+        at = before = 0  # rows, and bytes of rows, that were added to batches
+        # The next batch ends with the row that fills its bytes, or with its last row.
         while (stop := min(at + self._rows, int(numpy.searchsorted(ends, before + self._room)) + 1)) <= batch.num_rows:
             yield [*self.held, batch.slice(at, stop - at)]
             self._begin()
@@ -373,6 +376,7 @@ def member_table(
                 raise found.error
 
     def batches() -> Iterator[Any]:
+        """Yield the rows as batches."""
         for part in batched(rows(), batch_rows):
             arrays = [pa.array([row.get(name) for row in part], types[name]) for name in names]
             yield pa.RecordBatch.from_arrays(arrays, schema=schema)
@@ -381,6 +385,7 @@ def member_table(
 
 
 def _content(entry: Member) -> int:
+    """Return the bytes that a member has to be read for."""
     return entry.size or 0
 
 

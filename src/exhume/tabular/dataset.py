@@ -49,7 +49,7 @@ class Scan:
         """Give Arrow these batches, one thread at a time."""
         self._batches = batches
         self._turn = threading.Lock()
-        self._ends = False
+        self._ends = False  # no further batch may be read
         self.ended: bool = False
         """Whether Arrow knows that no more batches come."""
         _SCANS.add(self)
@@ -115,6 +115,8 @@ def _others_run() -> bool:
 class ArchiveDataset(dataset.Dataset):  # type: ignore[misc]
     """The table of `archive.to_arrow(**options)`.  Valid while the archive is open.
 
+    A scan is one pass over the table, or a part of it, for a query.
+
     A scan reads the columns that no earlier scan has read completely; those are kept up to `cache_bytes` (as Arrow
     counts them), and the least recently used are dropped first.  With 0, and with `losses=`, which counts the losses of
     each scan, every scan reads the archive again.
@@ -124,7 +126,7 @@ class ArchiveDataset(dataset.Dataset):  # type: ignore[misc]
         self._archive = archive
         self._options = dict(options)
         self._schema = archive.to_arrow(**options).schema
-        self._kept: Lru[str, Any] = Lru(0 if options.get("losses") is not None else cache_bytes)
+        self._kept: Lru[str, Any] = Lru(0 if options.get("losses") is not None else cache_bytes)  # columns by name
 
     @property
     def schema(self) -> Any:
@@ -147,7 +149,7 @@ class ArchiveDataset(dataset.Dataset):  # type: ignore[misc]
             name: value for name, value in options.items() if name in ("batch_size", "use_threads", "memory_pool")
         }
         kept = {name: found for name in needed if (found := self._kept.get(name)) is not None}
-        if kept and len(kept) == len(needed):
+        if kept and len(kept) == len(needed):  # no need to read the archive
             table = pa.table(kept, schema=self._schema_of(needed))
             return dataset.InMemoryDataset(table).scanner(columns=columns, filter=filter, **options)
         reader = self._archive.to_arrow(**{**self._options, "columns": [name for name in needed if name not in kept]})
@@ -157,12 +159,13 @@ class ArchiveDataset(dataset.Dataset):  # type: ignore[misc]
         return dataset.Scanner.from_batches(reader, columns=columns, filter=filter, **options)
 
     def _schema_of(self, names: Sequence[str]) -> Any:
+        """Return the schema of some columns."""
         return pa.schema([self._schema.field(name) for name in names])
 
     def _scan_and_cache(self, reader: Any, needed: Sequence[str], kept: Mapping[str, Any]) -> Iterator[Any]:
         """The batches of a reader joined with the kept columns; its own columns are kept at the end."""
-        schema, room, row = self._schema_of(needed), self._kept.limit, 0
-        held: dict[str, list[Any]] = {name: [] for name in reader.schema.names}
+        schema, room, row = self._schema_of(needed), self._kept.limit, 0  # `room`: bytes that may still be kept
+        held: dict[str, list[Any]] = {name: [] for name in reader.schema.names}  # what was read, by column
         for batch in reader:
             columns = dict(zip(batch.schema.names, batch.columns, strict=True))
             for name in list(held):

@@ -27,9 +27,9 @@ def escape_controls(text: str) -> str:
 class ExportReport:
     """Counts of written, coerced and omitted items; anything coerced or omitted makes the exit code 3."""
 
-    written: Counter[str] = field(default_factory=Counter)
-    lost: Counter[str] = field(default_factory=Counter)
-    notes: list[str] = field(default_factory=list)
+    written: Counter[str] = field(default_factory=Counter)  # by kind, such as "rows"
+    lost: Counter[str] = field(default_factory=Counter)  # by kind of loss
+    notes: list[str] = field(default_factory=list)  # sentences for people
 
     @property
     def complete(self) -> bool:

@@ -20,6 +20,7 @@ WIDEST: Final = 4_096
 """Columns of a table at most; with more, rows are maps."""
 
 NOTE: Final = f"more than {WIDEST:,} columns: each row has maps of its keys, one map for each type of value"
+"""Note in the report of an export."""
 
 MARK: Final = {b"exhume.rows": b"maps"}
 """The metadata of the schema of such a table."""
@@ -28,8 +29,10 @@ TYPES: Final = ("integers", "floats", "booleans", "texts", "arrays")
 """The columns: maps to int64, float64, bool, large_string, and large_string with the JSON text of arrays."""
 
 _INDEX: Final = {bool: 2, int: 0, float: 1, str: 3}
-_ARRAYS: Final = 4
+"""The number in `TYPES` of the column for values of a Python type; `_ARRAYS` is that for bytes."""
+_INTEGERS, _TEXTS, _ARRAYS = 0, 3, 4
 _INT64: Final = range(-(1 << 63), 1 << 63)
+"""Integers that the column of integers can store; others are text."""
 
 Pair = tuple[str, Any]
 """The name of a key, and its value: None, a bool, int, float or str, or the JSON text of an array as bytes in UTF-8."""
@@ -52,7 +55,8 @@ class _Rows:
     """The rows of one batch."""
 
     def __init__(self) -> None:
-        self.count = self.bytes = 0
+        self.count = self.bytes = 0  # rows, and an estimate of their size
+        # For each column, as Arrow stores maps: the keys and values of all rows, and where those of each row begin.
         self.offsets = [array("i", [0]) for _ in TYPES]
         self.keys: list[list[str]] = [[] for _ in TYPES]
         self.values: list[list[Any]] = [[] for _ in TYPES]
@@ -65,18 +69,18 @@ class _Rows:
             kind = _INDEX.get(type(value), _ARRAYS)
             if kind == _ARRAYS:
                 value, self.bytes = value.decode(), self.bytes + len(value)
-            elif kind == 3:
+            elif kind == _TEXTS:
                 self.bytes += len(value)
                 value = plain_text(value, losses)
-            elif kind == 0 and value not in _INT64:
-                kind, value = 3, str(value)
-            self.bytes += len(key) + 12
+            elif kind == _INTEGERS and value not in _INT64:
+                kind, value = _TEXTS, str(value)
+            self.bytes += len(key) + 12  # an offset of the key, and a value or its offset
             self.keys[kind].append(key)
             self.values[kind].append(value)
         for offsets, keys in zip(self.offsets, self.keys, strict=True):
             offsets.append(len(keys))
         self.count += 1
-        self.bytes += 4 * len(TYPES)
+        self.bytes += 4 * len(TYPES)  # an offset of the row in each column
 
     def batch(self, pa: Any, made: Any) -> Any:
         """Return the rows as an Arrow batch with one map column per kind of value."""

@@ -22,6 +22,7 @@ from exhume.io.source import BytesSource, Source
 from exhume.registry import get_format, rules_of
 
 NOISE = (b"", b"\0", b"\xff" * 4, b"hello, world\n" * 50, bytes(range(256)) * 8, b"PK\3\4" + bytes(200))
+"""Contents of files that are no archive of any format."""
 
 
 class ArchiveContract:
@@ -126,7 +127,7 @@ class FileArchiveContract(ArchiveContract):
         raw = sample.read_bytes()
         with exhume.open(sample) as archive:
             expected = [entry.to_dict() for entry in archive.entries()]
-        padded = b"\xa5" * 513 + raw + b"\x5a" * 100
+        padded = b"\xa5" * 513 + raw + b"\x5a" * 100  # the archive inside a larger file, at an odd offset
         targets: list[tuple[Any, dict[str, Any]]] = [
             (str(sample), {}),
             (raw, {}),
@@ -160,12 +161,14 @@ class FileArchiveContract(ArchiveContract):
         cut = raw[: len(raw) - 1]
         plain = [f.span for f in exhume.verify(cut, format=self.format) if f.span]
         moved = [f.span for f in exhume.verify(b"\0" * 77 + cut, format=self.format, offset=77) if f.span]
+        # A span from 0 to 0 stands for the file as a whole, and does not move.
         assert [(s.start + 77, s.end + 77) if s.end else (s.start, s.end) for s in plain] == [
             (s.start, s.end) for s in moved
         ]
 
 
 def _without_source(entry: dict[str, Any]) -> dict[str, Any]:
+    """Return an entry without the name of its file, which depends on how the archive was opened."""
     return {key: value for key, value in entry.items() if key != "source"}
 
 
@@ -248,6 +251,7 @@ class WriterContract:
 
 
 def _tree(path: Path) -> dict[str, bytes]:
+    """Return the content of a file (under the name ""), or of all files below a directory."""
     if path.is_file():
         return {"": path.read_bytes()}
     return {p.relative_to(path).as_posix(): p.read_bytes() for p in sorted(path.rglob("*")) if p.is_file()}

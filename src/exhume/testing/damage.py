@@ -64,10 +64,10 @@ def swap(data: bytes, first: tuple[int, int], second: tuple[int, int]) -> bytes:
 
     Raises `ValueError` unless `first` ends before `second` starts.
     """
-    (a, b), (c, d) = first, second
-    if not a <= b <= c <= d <= len(data):
+    (start, end), (later, last) = first, second
+    if not start <= end <= later <= last <= len(data):
         raise ValueError("ranges overlap or are out of order")
-    return data[:a] + data[c:d] + data[b:c] + data[a:b] + data[d:]
+    return data[:start] + data[later:last] + data[end:later] + data[start:end] + data[last:]
 
 
 def duplicate(data: bytes, start: int, end: int) -> bytes:
@@ -95,6 +95,7 @@ def sample_offsets(size: int, count: int, seed: int = 0) -> list[int]:
 
 
 SECTOR = 512
+"""Bytes of a sector of a disk."""
 
 
 class Damage(NamedTuple):
@@ -161,6 +162,7 @@ def content(archive: Any) -> str:
 
 
 def _without_sizes(value: Any) -> Any:
+    """Return JSON values without the sizes of files, which damage that adds or removes bytes changes."""
     if isinstance(value, dict):
         return {key: _without_sizes(item) for key, item in value.items() if key not in ("size", "stored_size")}
     return [_without_sizes(item) for item in value] if isinstance(value, list) else value
@@ -226,6 +228,7 @@ CALLS: dict[str, tuple[str, ...]] = {
 """Groups of calls that are counted together, with the functions of `os` that make them."""
 
 _PROGRAM = (os.path.dirname(exhume.__file__), sys.prefix, sys.base_prefix)  # noqa: PTH120 - compared as text
+"""Directories of exhume and of the interpreter; opening their files is not part of a test."""
 
 ERRORS = ("EIO", "ENOSPC", "EINTR")
 """Errors that every kind of call is tried with."""
@@ -263,8 +266,8 @@ class Disk:
         self.struck: str | None = None
         self._where = (kind, number)
         self.how = how
-        self._real: dict[str, Callable[..., Any]] = {}
-        self._own: set[int] = set()
+        self._real: dict[str, Callable[..., Any]] = {}  # the functions of `os` that were replaced
+        self._own: set[int] = set()  # descriptors of files of the program
 
     def __enter__(self) -> Self:
         """Replace the functions of `os` and `open`, until `__exit__`."""
@@ -347,5 +350,5 @@ def _half(name: str, args: tuple[Any, ...]) -> tuple[Any, ...]:
     if name in ("writev", "readv", "preadv"):
         first = memoryview(args[1][0]).cast("B")
         return args[0], [first[: max(1, len(first) // 2)]], *args[2:]
-    count = 3 if name == "sendfile" else 2
+    count = 3 if name == "sendfile" else 2  # index of the number of bytes among the arguments
     return *args[:count], max(1, args[count] // 2), *args[count + 1 :]

@@ -1,5 +1,7 @@
 """`exhume selftest`: damage, carving and a failing disk in short, on the machine that exhume is used on.
 
+`_zs`, `_caf` and so on write a small archive of their format to a path; `chance` is a seeded random generator.
+
 Every check is a `Row`: what was tried, how often, with what outcome, and whether that is as it must be.
 """
 
@@ -181,10 +183,12 @@ def check_carving(folder: Path, chance: random.Random) -> Iterator[Row]:
                 str(one.verdict) if (one.offset, one.length) in places else f"{one.verdict} elsewhere" for one in found
             )
             missed = len(places) - results["complete"] - results["incomplete"]
+            # Archives that were found complete in one of these places, or elsewhere, by verdict.
             results["missed"] = missed
             wrong = missed or results["complete elsewhere"]  # an incomplete one was not compared with anything
             ok = not wrong and all(_holds(image, one, format) for one in found)
             yield Row("carving", f"{format}: {name}", 1, +results, ok)
+    # An archive inside another is found as nested.
     outer = folder / "outer"
     inner = (folder / "carve-zs").read_bytes()
     with exhume.create(outer, "caf") as writer:
@@ -229,7 +233,7 @@ def _extract(archive: Path, path: Path) -> None:
 def _faults(folder: Path, name: str, work: Callable[[Path], Any], count: int, chance: random.Random) -> Row:
     """Count how `work` ends under each possible fault, or `count` drawn ones, compared with its output without any."""
     folder.mkdir()
-    for _ in range(2):  # the first may import
+    for _ in range(2):  # count calls in the second run: the first may import modules
         _clear(folder)
         with Disk() as disk:
             work(folder / "made")
@@ -270,6 +274,7 @@ def _one_fault(place: Path, work: Callable[[Path], Any], usual: Files, disk: Dis
 
 
 def _clear(folder: Path) -> None:
+    """Remove everything in a folder."""
     from exhume.io.output.scratch import discard
 
     for path in folder.iterdir():

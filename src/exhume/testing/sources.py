@@ -1,4 +1,7 @@
-"""Sources that count, and sources that misreport."""
+"""Sources that count, and sources that misreport.
+
+A `Source` is what exhume reads an archive from: bytes with a size, at random access.
+"""
 
 from __future__ import annotations
 
@@ -78,9 +81,10 @@ class MisreportingSource(Source):
 
 def failing(after: int) -> Callable[[int, int, bytes], bytes]:
     """A behavior for `MisreportingSource`: reads work `after` times, then fail as a broken disk does."""
-    left = [after]
+    left = [after]  # reads that still work; a list, so that `lie` can change it
 
     def lie(offset: int, size: int, data: bytes) -> bytes:
+        """Return what was read, or fail."""
         left[0] -= 1
         if left[0] < 0:
             raise SourceError("input/output error", span=Span("<failing>", offset, offset + size))

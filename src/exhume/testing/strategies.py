@@ -31,6 +31,7 @@ from exhume.layout.specifications import spec
 __all__ = ["Instance", "InvalidInstance", "from_ksy", "invalid_from_ksy"]
 
 Ksy = str | os.PathLike[str] | Mapping[str, Any]
+"""A specification: the id of one of exhume's, the path of a `.ksy` file, or a mapping as loaded from YAML."""
 
 
 CHECKSUMS: Checksums = {
@@ -91,6 +92,7 @@ def _type(ksy: Ksy, type: str, imports: Mapping[str, Any] | None) -> Type:
 
 
 def _path(id: str, type: str) -> str:
+    """Return the full name of a type in a specification, or of the specification's own type."""
     return f"{id}::{type}" if type else id
 
 

@@ -1,1 +1,1 @@
-"""Pictures of an archive for people who would rather look: the explain page and the section map."""
+"""What a browser shows of an archive: the explain page, the explorer, the section map, reports, tables in notebooks."""

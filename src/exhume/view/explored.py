@@ -1,4 +1,8 @@
-"""The explorer's view of one archive or image, each part on request.
+"""The explorer's view of one archive or image (`exhume explore`), each part on request.
+
+A section is a range of bytes with one purpose, known by its number; its payload is its decompressed content.  A space
+is an address space of the page: the number of a file, or -1 for a payload.  An image is a file that is searched for
+archives.
 
 The sections are found, rules are verified and images are searched by threads, while requests are answered with what is
 known already: `generation` changes when there is more.  Memory is bounded by the section map, one section's fields
@@ -88,26 +92,27 @@ class ExploredArchive:
         self.verifies: bool | None = verifies if isinstance(archive, Archive) else None
         self._rows = rows
         self._sections: SectionMap | None = None
-        self._failure = ""
-        self._ready = threading.Event()
+        self._failure = ""  # the error that ended a thread, in words
+        self._ready = threading.Event()  # a thread has ended, such as that which finds the sections
         self._lock = threading.Lock()
         self._payloads = Payloads()
-        self._caches: OrderedDict[int, SectionCache] = OrderedDict()
-        self._findings: list[Finding] = []
-        self._counts: Counter[Any] = Counter()
-        self._codes: set[str] = set()
-        self._progress: tuple[int, int | None, str] | None = None
+        self._caches: OrderedDict[int, SectionCache] = OrderedDict()  # by section, least recently used first
+        self._findings: list[Finding] = []  # the first ones
+        self._counts: Counter[Any] = Counter()  # all findings, by severity
+        self._codes: set[str] = set()  # of all findings
+        self._progress: tuple[int, int | None, str] | None = None  # of verifying: (done, total, unit)
         self._state = "waiting"  # then running, done or failed
         self.generation: int = 0
         """Raised when sections or verdicts that a page shows are no longer all that is known."""
         self._threads: list[threading.Thread] = []
         self._closing = False
-        self._troubled: list[Section] = []
+        self._troubled: list[Section] = []  # gaps and unread sections
         self._start(self._map)
 
     # -- what threads do
 
     def _start(self, work: Callable[[], None]) -> None:
+        """Do some work in a thread of its own."""
         thread = threading.Thread(target=self._guarded, args=(work,), daemon=True)
         self._threads.append(thread)
         thread.start()
@@ -124,6 +129,7 @@ class ExploredArchive:
             self._ready.set()
 
     def _map(self) -> None:
+        """Find the sections, as cheaply as the archive's own index allows."""
         archive = self.archive
         self._adopt_sections(archive.outline() if isinstance(archive, Archive) else archive.sections())
 
@@ -133,11 +139,12 @@ class ExploredArchive:
         nested = chain.from_iterable(part.unread() for part in found.parts if isinstance(part, PayloadRun))
         sums = (section for section in chain(tiles, nested) if section.kind in ATTENTION)
         with self._lock:
-            self._payloads = Payloads()  # which are known by the number of their section
+            self._payloads = Payloads()  # the old ones are kept by numbers of sections, which may have changed
             self._caches.clear()
         self._troubled, self._sections = list(islice(sums, MOST_SECTIONS)), found
 
     def _progressed(self, done: int, total: int | None, unit: str) -> None:
+        """Note the progress of verifying; once the explorer is closed, raise `SourceError` to end it."""
         self._progress = (done, total, unit)
         if self._closing:
             raise SourceError("the explorer was closed", span=Span(self.name, 0, 0))
@@ -193,6 +200,7 @@ class ExploredArchive:
         }
 
     def _files(self) -> dict[str, Source]:
+        """Return the archive's file by name, for as long as the sections are not known."""
         source = self.archive.source if isinstance(self.archive, Archive) else None
         return {source.name: source} if isinstance(source, Source) else {}
 
@@ -333,7 +341,7 @@ class ExploredArchive:
         if node is None:
             raise EntryNotFoundError("this section has no such array", span=item.section.span, actual=shorten(path))
         space = -1 if part == "payload" else list(self.found.sources).index(item.section.span.source)
-        if page is None:
+        if page is None:  # around the byte `at`
             if item.stopped is not None:
                 return {"k": node_values(node, space).get("k", []), "reading": item.stopped}
             last = int(node.children[-1].name[1:-1]) if node.children else 0

@@ -23,19 +23,19 @@ from exhume.io.source import Source
 from exhume.layout.sections import Section, SectionKind, SectionMap, SectionRun, Tile
 from exhume.view.parts import Bar, bands, tiles_of
 
-WIDTH = 1200
+WIDTH = 1200  # of the page, in pixels, as all lengths here
 MARGIN = 20
-STRIP = 64
-ROW = 18
-TABLE_ROWS = 14
-BAR = 7
+STRIP = 64  # height of a strip
+ROW = 18  # height of a line of text
+TABLE_ROWS = 14  # kinds of sections in the table
+BAR = 7  # height of the bars of problems above and below a strip
 LABELLED = 60
 """Neighboring sections of one kind that are narrower, and so too small for a name, are drawn as one band."""
 
 VISIBLE = 3.0
 """The least width of what is drawn of a problem, however small its part of the file."""
 
-DAMAGED_NAMES = 4
+DAMAGED_NAMES = 4  # sections with problems that are named below a strip
 ENDS = (590, 740, 820, 980, 1060)
 """Right edges of the columns of numbers in the table."""
 
@@ -47,9 +47,9 @@ COLORS = {
     SectionKind.GAP: "#e8b25c",
     SectionKind.UNREAD: "#d9776f",
 }
-DAMAGE = "#c62828"
-UNCHECKED = "#6a1b9a"
-INK, DIM, PAPER, EMPTY, ON_DARK = "#1c1e21", "#5d636a", "#ffffff", "#f1f2f4", "#fefefe"
+DAMAGE = "#c62828"  # red
+UNCHECKED = "#6a1b9a"  # purple
+INK, DIM, PAPER, EMPTY, ON_DARK = "#1c1e21", "#5d636a", "#ffffff", "#f1f2f4", "#fefefe"  # EMPTY: an empty strip
 DARK = {
     INK: "#e3e6ea", DIM: "#aab1b9", PAPER: "#16181b", EMPTY: "#23272c", DAMAGE: "#ff7b72", UNCHECKED: "#ce93d8",
     "#5b8fd9": "#2f5f9f", "#9fb0c2": "#47525e", "#6dbb82": "#2f6e40", "#dddddd": "#3a3d42", "#e8b25c": "#8a6526",
@@ -102,9 +102,9 @@ class _SectionTotals:
     last: str
     kind: SectionKind
     count: int = 0
-    stored: int = 0
-    packed: int = 0
-    payload: int = 0
+    stored: int = 0  # bytes
+    packed: int = 0  # stored bytes of those whose decompressed size is known
+    payload: int = 0  # decompressed bytes of these
 
     @property
     def name(self) -> str:
@@ -201,8 +201,8 @@ def _problems(
     """Draw problems as bars above and below the strip, so that names stay readable; list the sections they touch."""
     inner = WIDTH - 2 * MARGIN
     scale = inner / source.size if source.size else 0.0
-    touched: dict[bool, set[int]] = {True: set(), False: set()}
-    marks: dict[tuple[bool, int, int], list[Finding]] = {}
+    touched: dict[bool, set[int]] = {True: set(), False: set()}  # offsets of errors, and of what is unchecked
+    marks: dict[tuple[bool, int, int], list[Finding]] = {}  # (is error, x, width): findings drawn as one bar
     for finding in problems:
         span = finding.span
         if span is None or span.source != name:
@@ -255,7 +255,7 @@ def _draw(drawing: Drawing, y: float, x: float, width: float, bar: Bar) -> None:
     title = f"{bar.name}{more}: {bar.start}..{bar.end}{codec}{ratio}"
     drawing.shapes.append(Rect(x, y, max(width - (0.6 if width > 3 else 0), 0.4), STRIP, COLORS[bar.kind], title))
     if width > LABELLED:
-        room = int((width - 8) / 7.2)
+        room = int((width - 8) / 7.2)  # characters; 7.2 pixels is their average width
         color = ON_DARK if _dark(bar.kind) else INK
         drawing.shapes.append(Text(x + 5, y + 22, _fit(bar.name, room), color, 12))
         drawing.shapes.append(Text(x + 5, y + 40, _fit(f"{bar.end - bar.start:,} B{ratio}", room), color, 11))

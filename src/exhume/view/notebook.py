@@ -17,9 +17,9 @@ from exhume.errors import ExhumeError, Span
 from exhume.findings import Finding
 from exhume.layout.sections import SectionMap
 
-MOST_ROWS = 60
-MOST_TEXT = 200
-COLORS = {"error": "#c62828", "unchecked": "#6a1b9a", "warning": "#b26a00", "note": "#1565c0"}
+MOST_ROWS = 60  # of a table
+MOST_TEXT = 200  # characters of a cell
+COLORS = {"error": "#c62828", "unchecked": "#6a1b9a", "warning": "#b26a00", "note": "#1565c0"}  # by severity
 
 
 def archive_html(archive: Archive) -> str:
@@ -87,6 +87,7 @@ def explained_html(explained: ExplainedSection) -> str:
 
 
 def _size(span: Span) -> int:
+    """Return the bytes of a field, decompressed ones for a field of a payload."""
     return span.size if span.payload is None else span.payload[1] - span.payload[0]
 
 
@@ -105,7 +106,7 @@ def _table(
     for number, row in enumerate(rows):
         if number == MOST_ROWS:
             rest = f"{count - MOST_ROWS:,} more" if count else "more"
-            out.append(f'<tr><td colspan="{len(heads or "kv")}">… {rest}</td></tr>')
+            out.append(f'<tr><td colspan="{len(heads or "kv")}">… {rest}</td></tr>')  # without heads: key and value
             break
         out.append("<tr>" + "".join(f"{cell}{_text(value)}</td>" for value in row) + "</tr>")
     return "\n".join([*out, "</table>"])
@@ -121,6 +122,7 @@ def _value(value: Any) -> str:
 
 
 def _text(value: Any) -> str:
+    """Return the HTML of a value: cut to `MOST_TEXT` characters, with control characters as escapes."""
     text = str(value)
     text = text if len(text) <= MOST_TEXT else f"{text[:MOST_TEXT]}…"
     return escape("".join(one if one.isprintable() else one.encode("unicode_escape").decode("ascii") for one in text))

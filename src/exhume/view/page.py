@@ -1,5 +1,8 @@
 """The explain page: one self-contained HTML file with hex, fields, verdicts and a map of the whole archive.
 
+A section is a range of bytes of an archive with one purpose; its payload is its decompressed content.  An address space
+is a file or a payload, whose offsets the page shows.
+
 Bytes and field trees are embedded as small deflate chunks that the page decompresses when they are shown, so that it
 opens at once.  Nothing is loaded from anywhere else.  For a large archive the page contains the first sections of each
 kind and the damaged ones, and lists what it omits.
@@ -18,8 +21,9 @@ from typing import IO, Any
 from exhume import __version__
 from exhume.archive import Archive, Progress, no_progress
 from exhume.codecs import compress
-from exhume.engines.explain import UNBOUNDED, FindingsByPlace, Selection, explain_archive
+from exhume.engines.explain import UNBOUNDED, Selection, explain_archive
 from exhume.engines.explained import ExplainedSection
+from exhume.engines.findings_by_place import FindingsByPlace
 from exhume.engines.verify import describe_verdict
 from exhume.errors import Span, shorten
 from exhume.findings import Finding
@@ -47,6 +51,7 @@ BOUNDED = Selection(bulk=16, damaged=64, parsed=1 << 20, parsed_in_all=2 << 20)
 """Sections shown on a page without a request: parsing a mebibyte of tiny records takes seconds."""
 
 MOST_FINDINGS = 500
+"""Findings on a page; the number of problems counts all."""
 
 
 @dataclass(slots=True)
@@ -77,10 +82,12 @@ class PageWriter:
         self._file = file
         self._progress = progress
         self._selection = selection if selection.narrow else replace(BOUNDED, source=selection.source)
-        self._chunks = 0
+        self._chunks = 0  # written so far
         self._spaces: list[_AddressSpace] = []
-        self._by_name: dict[str, int] = {}
-        self._by_place: dict[tuple[str, int, int], int] = {}
+        self._by_name: dict[str, int] = {}  # number of the space of a file
+        self._by_place: dict[
+            tuple[str, int, int], int
+        ] = {}  # (file, start, end) of a section: number of its payload's space
         room = UNBOUNDED if selection.narrow else ROOM // 2
         self._room = {True: room, False: room}
         self.complete: bool = True
@@ -124,6 +131,7 @@ class PageWriter:
         self._file.write(f"<script>\n{script()}</script>\n</body>\n</html>\n")
 
     def _space(self, space: _AddressSpace) -> int:
+        """Add an address space; return its number."""
         self._by_name[space.name] = len(self._spaces)
         self._spaces.append(space)
         return len(self._spaces) - 1

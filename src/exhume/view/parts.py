@@ -1,5 +1,8 @@
 """Data for a page or a picture of an archive: its sections as bands, and its fields as JSON-able values.
 
+A section is a range of bytes with one purpose; a run (`SectionRun`) stands for many similar ones.  Both are tiles: they
+cover a file without overlap.
+
 The page that is a file (`view/page.py`) and the one that a local process serves (`view/explored.py`) are made of these,
 and of the same script and style.
 
@@ -36,7 +39,7 @@ class Bar:
     start: int
     end: int
     count: int
-    kinds: Counter[SectionKind]
+    kinds: Counter[SectionKind]  # bytes of each kind
 
     @classmethod
     def of(cls, section: Section) -> Bar:
@@ -61,7 +64,7 @@ class Bar:
 
     @property
     def kind(self) -> SectionKind:
-        """The kind that most of its bytes are of, but always one that requests attention."""
+        """The kind of most of its bytes, or a kind of `ATTENTION` if any byte is of one."""
         troubled = (kind for kind in ATTENTION if self.kinds[kind])
         return next(troubled, max(self.kinds, key=lambda kind: self.kinds[kind], default=self.first.kind))
 
@@ -135,6 +138,7 @@ NARROW = 12
 """Neighbors of one kind that take fewer of these units each are one band."""
 
 SCRIPTS = ("space.js", "source.js", "list.js", "rows.js", "fields.js", "records.js", "map.js", "page.js")
+"""The parts of the page's script, in the order in which they need each other."""
 
 
 def script() -> str:
@@ -190,7 +194,12 @@ def is_bad(item: ExplainedSection) -> bool:
 
 
 def node_values(node: Field, space: int) -> dict[str, Any]:
-    """A field and those in it, with keys of one letter."""
+    """Return a field and those in it, with keys of one letter, since a page may have thousands.
+
+    n name, t type, s start, e end, p number of the address space, v value, d description, r reference, o note,
+    c checksum, w outcome of its check, a path of an array that has more elements, k fields in it, g first element left
+    out (see `more_values`).
+    """
     out: dict[str, Any] = {"n": node.name, "t": node.type}
     if node.span is not None:
         out["s"], out["e"] = _range(node.span)
@@ -217,8 +226,10 @@ def more_values(first: int, count: int, which: str = "more", *, unread: bool = F
 
 
 def _range(span: Span) -> tuple[int, int]:
+    """Return start and end of a span: in the payload if it is in one, else in the file."""
     return span.payload if span.payload is not None else (span.start, span.end)
 
 
 def _has_mismatch(tree: Field) -> bool:
+    """Return whether a checksum in a field does not match."""
     return any(node.check is not None and node.check.outcome is CheckOutcome.MISMATCH for _, node in tree.walk())

@@ -34,6 +34,7 @@ LONG = 40
 MOST_MAPS = 40
 """Archives that are drawn section by section: damaged ones first."""
 
+# What the verdict on an archive is based on, what it means, and how the content of a recovered one was verified.
 RESTS_ON = {
     VerifiedBy.CHECKSUMS: "checksums of its content were computed",
     VerifiedBy.STRUCTURE: "its content was decoded, or each part begins or ends as it must; no checksum covers it",
@@ -148,10 +149,12 @@ def _images(file: IO[str], case: CaseReport, opened: Opener) -> None:
 
 
 def _name(found: CaseArchive) -> str:
+    """Return what the page calls an archive."""
     return f"#{found.number} {found.carved.format}"
 
 
 def _kind(found: CaseArchive) -> SectionKind:
+    """Return the kind of section, and so the color, that stands for an archive on the map of an image."""
     is_whole = found.carved.verdict in (CarveVerdict.COMPLETE, CarveVerdict.INCOMPLETE)
     return SectionKind.STRUCTURE if is_whole else SectionKind.UNREAD
 
@@ -233,15 +236,18 @@ def _long_notes(one: RecoveryOutcome) -> str:
 
 
 def _notes(one: RecoveryOutcome) -> Sequence[str]:
+    """Return the notes on a recovery."""
     return one.report.notes if one.report is not None else ()
 
 
 def _files(files: Iterable[Hashed]) -> str:
+    """Return a table of files."""
     rows = [[_Code(each.name), f"{each.size:,}", _Digest(each.sha256)] for each in files]
     return _table(["file", "bytes", "SHA-256"], rows, right={1})
 
 
 def _of(one: RecoveryOutcome) -> str:
+    """Return what was recovered: a group, or archives by number."""
     return f"group {one.group}" if one.group is not None else ", ".join(f"#{number}" for number in one.archives)
 
 
@@ -369,7 +375,7 @@ class _PageLink(str):
 
 
 def _table(header: Sequence[str], rows: Iterable[Sequence[str]], right: Iterable[int] = ()) -> str:
-    """A table; columns without any text are left out."""
+    """Return a table; columns without any text are left out, those in `right` are aligned to the right."""
     kept = list(rows)
     shown = [at for at in range(len(header)) if any(row[at] for row in kept)]
     aligned = set(right)

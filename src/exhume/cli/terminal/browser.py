@@ -1,7 +1,8 @@
-"""The terminal browser: the tree of an archive, its bytes, and what is known about the chosen field.
+"""The terminal browser (`exhume browse`): a tree of an archive, its bytes, and details of the chosen field.
 
-Everything is loaded when it is shown: a section is read, decompressed and parsed when it is unfolded, in a thread, and
-the bytes on the screen are read when they scroll into view.
+The tree has files, sections (ranges of bytes with one purpose) and their fields, each an `Item`.  The bytes are those
+of a file or of a payload, the decompressed content of a section.  All is loaded when it is shown: a section is read and
+parsed, in a thread, when it is unfolded.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from exhume.io.source import StoppedError
 from exhume.layout.kaitai import Region, region_of
 
 MOST_FINDINGS = 10_000  # findings that are kept
-VERDICT_STYLES = {"ok": "bold green", "damaged": "bold red", "incomplete": "bold magenta"}
+VERDICT_STYLES = {"ok": "bold green", "damaged": "bold red", "incomplete": "bold magenta"}  # in the title
 
 
 class Browser(App[None]):
@@ -72,17 +73,15 @@ class Browser(App[None]):
         self._target = target
         self._outline = Outline(sections_of(archive))
         self._lock = threading.Lock()  # one thread at a time reads sections
-        self._source = next(iter(self._outline.sources.values()), None)
-        self._payload: Item | None = None
-        self._data = Region(0, lambda at, size: b"")
-        self.shown_item: Item | None = None
-        """The item whose details are shown."""
-        self._question = ""
-        self._last: dict[str, str] = {}
+        self._source = next(iter(self._outline.sources.values()), None)  # the file whose bytes are shown
+        self._payload: Item | None = None  # the item whose payload is shown instead of a file
+        self._data = Region(0, lambda at, size: b"")  # the content of that payload
+        self.shown_item: Item | None = None  # whose details are shown
+        self._question = ""  # what the prompt requests: a key of `PROMPTS`
+        self._last: dict[str, str] = {}  # last answer to each prompt, offered again
         self.findings: list[Finding] | None = None
-        self.verdict: str = ""
-        """The result of verifying; empty before."""
-        self._next_finding = 0
+        self.verdict: str = ""  # the result of verifying; empty before
+        self._next_finding = 0  # number of the finding that `f` goes to
         self._match: tuple[int, int] | None = None  # bytes of a file that a search found
 
     def compose(self) -> ComposeResult:
@@ -175,7 +174,7 @@ class Browser(App[None]):
         self.hex.show(self._data.read_at, 0, self._data.size)
 
     def _number(self, item: Item) -> int | None:
-        """The number of an item's section."""
+        """Return the number of an item's section in the outline; None for a file, or if it is not found."""
         if item.section is None:
             return None
         if item.kind == "section":
@@ -185,10 +184,9 @@ class Browser(App[None]):
 
     def _color(self, item: Item) -> None:
         """Color the bytes of the fields around `item` in the hex view."""
-        number = self._number(item)
-        node = self.outline_tree.cursor_node
+        number, node = self._number(item), self.outline_tree.cursor_node
         if number is None or (item.kind == "section" and (node is None or not node.children)):
-            return
+            return  # not unfolded: parsing each section that the cursor passes would take long
         with self._lock:
             explained = self._outline.explain(number)
         payload = item.span is not None and item.span.payload is not None
@@ -345,6 +343,7 @@ class Browser(App[None]):
         stopped = self._stopped()
 
         def progressed(*done: object) -> None:
+            """End the verification, which reports its progress regularly, once the user has stopped it."""
             if stopped():
                 raise StoppedError
 
@@ -365,12 +364,14 @@ class Browser(App[None]):
         self.call_from_thread(self._verified, then)
 
     def _verified(self, then: bool) -> None:
+        """Show the result of verifying, in the thread of the user interface."""
         self._show_title()
         self._mark()
         if then:
             self.action_finding()
 
     def _mark(self) -> None:
+        """Mark the bytes of the findings in the file that is shown, for the first 1000 of them."""
         name = self._source.name if self._source is not None else ""
         spans = [finding.span for finding in self.findings or () if finding.span is not None]
         self.hex.mark([(span.start, span.end) for span in spans if span.source == name][:1000])
@@ -383,8 +384,7 @@ class Browser(App[None]):
             return
         placed = [finding for finding in self.findings if finding.span is not None]
         if not placed:
-            words = f"the archive is {self.verdict}: no findings" if self.verdict else "still verifying"
-            self.notify(words)
+            self.notify(f"the archive is {self.verdict}: no findings" if self.verdict else "still verifying")
             return
         finding = placed[self._next_finding % len(placed)]
         self._next_finding += 1
@@ -434,7 +434,7 @@ class Browser(App[None]):
         value = None if item.field is None else item.field.value
         if value is None or isinstance(value, (bytes, bytearray)):
             start, end = item.place
-            end = min(end, start + 4096)
+            end = min(end, start + 4096)  # more is of no use in a clipboard
             if item.span is not None and item.span.payload is not None:
                 value = self._data.read_at(start, end - start).hex()
             elif self._source is not None:

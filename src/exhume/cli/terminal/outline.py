@@ -1,5 +1,8 @@
 """The tree that the terminal browser shows: files, sections and fields, each made when it is unfolded.
 
+A section is a range of bytes with one purpose; sections are numbered in the order of the archive's `SectionMap`.  A
+payload is the decompressed content of a section, with fields and offsets of its own.
+
 A map of a million sections is folded into groups of `GROUP`, whose labels need only the two sections at their ends, so
 that the time and memory of a view do not depend on the size of the archive.
 """
@@ -58,7 +61,7 @@ class Item:
     field: Field | None = None
     make: Callable[[], list[Item]] | None = None
     first: int = 0  # number of the first section in it
-    bad: bool = False
+    bad: bool = False  # shown in red: damaged, or not understood
 
     @property
     def place(self) -> tuple[int, int] | None:
@@ -75,13 +78,14 @@ class Outline:
     """
 
     KEPT = 32
+    """Explained sections that are kept."""
 
     def __init__(self, found: SectionMap) -> None:
-        """Find the sections of each file: `_files` has `(file name, first section, one past the last section)`."""
+        """Group the sections by file: `_files` has `(file name, first section, one past the last section)`."""
         self.found = found
         self.sources: dict[str, Source] = found.sources
-        self._explained: dict[int, ExplainedSection] = {}
-        self._payloads = Payloads()
+        self._explained: dict[int, ExplainedSection] = {}  # by number, least recently used first
+        self._payloads = Payloads()  # decompressed payloads that are kept
         self._files: list[tuple[str, int, int]] = []
         at = 0
         for part in found.parts:
@@ -98,6 +102,7 @@ class Outline:
         return self._sections(0, len(self.found))
 
     def _file(self, name: str, first: int, last: int) -> Item:
+        """Return the item of a file with the sections `[first, last)`."""
         source = self.sources[name]
         return Item(
             printable(name), "file", source.span(0, source.size), make=lambda: self._sections(first, last), first=first
@@ -111,6 +116,7 @@ class Outline:
         return [self._group(at, min(at + step, last)) for at in range(first, last, step)]
 
     def _group(self, first: int, last: int) -> Item:
+        """Return the item of a group of sections `[first, last)`."""
         begin, end = self.found[first], self.found[last - 1]
         label = f"{begin.name} to {end.name}  ({counted(last - first, 'sections')})"
         span = begin.span._replace(end=max(begin.span.end, end.span.end))
@@ -138,7 +144,7 @@ class Outline:
             section = checked_nearby(self.found[number])
             cache = SectionCache(lambda: self.payload(number), PATIENCE)
             unchecked = ""
-            if section.span.size > NEARBY:
+            if section.span.size > NEARBY:  # computing its checksum would take long
                 unchecked = f"covers {counted(section.span.size, 'bytes')}: only `exhume verify` compares it"
             known = explain_section(self.found, section, whole=True, stream=True, unchecked=unchecked, cache=cache)
             for tree in known.trees():
@@ -200,7 +206,7 @@ class Outline:
             if folded in name.casefold():
                 if number > after:
                     return number
-                before = number if before is None else before
+                before = number if before is None else before  # the search continues at the first section
         return before
 
 
@@ -223,13 +229,17 @@ def _step(count: int) -> int:
 
 
 def _notes(explained: ExplainedSection) -> Iterator[str]:
+    """Yield the notes on a section: the first about how it was read, then its findings."""
     if explained.note:
         yield explained.note
     yield from map(str, explained.findings)
 
 
 def _fields(section: Section, fields: Sequence[Field], omitted: int = 0, first: int = 0, end: int = -1) -> list[Item]:
-    """Items of fields `[first, end)`, in groups if there are many: elements are made when they are shown."""
+    """Return items of fields `[first, end)` (end -1: all), in groups if there are many.
+
+    `omitted` is the number of further fields that were not parsed.
+    """
     end = len(fields) if end < 0 else end
     step = _step(end - first)
     if step > 1:
@@ -248,13 +258,18 @@ def _group_of(section: Section, fields: Sequence[Field], first: int, end: int) -
 
 
 def _elements(section: Section, array: Field, fields: Trees, first: int = 0) -> list[Item]:
-    """Items of the elements of an array from a number on; the last one finds further elements, if there are any."""
+    """Return items of the elements of an array from number `first` on.
+
+    A long array is parsed step by step: `fields.more` is not None if elements follow those parsed.  The last item then
+    parses as many again when it is unfolded.
+    """
     known = len(fields)
     out = _fields(section, fields, 0, first, known) if known > first else []
     if fields.more is None:
         return out
 
     def further() -> list[Item]:
+        """Parse until twice as many elements are known, and return the new ones."""
         fields.read_on(2 * known)
         return _elements(section, array, fields, known)
 
@@ -285,6 +300,7 @@ def _field(section: Section, field: Field) -> Item:
 
 
 def _is_bad(field: Field) -> bool:
+    """Return whether a field is damaged: it has a note of a problem, or its checksum does not match."""
     return bool(field.note) or (field.check is not None and field.check.outcome is CheckOutcome.MISMATCH)
 
 
@@ -316,6 +332,7 @@ def find_bytes(source: Source | Region, wanted: bytes, start: int, stopped: Call
     `StoppedError`.
     """
     first = min(max(0, start - source.origin), source.size)
+    # From `first` to the end, then from the beginning to `first`.  Windows overlap by the length of a match less 1.
     for begin, end in ((first, source.size), (0, min(first + len(wanted) - 1, source.size))):
         for at in range(begin, end, WINDOW):
             if stopped():

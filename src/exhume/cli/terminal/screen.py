@@ -7,14 +7,14 @@ size of a window.  Nothing here imports rich: most commands print a few lines an
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from exhume.cli.render import aligned, cell, human_size, printable, table
+from exhume.cli.render import aligned, cell, human_size, in_words, printable, table
 from exhume.tuples import NamedTuple
 
+# Names of styles are verdicts, severities, and kinds of text.
 STYLES = {
     "error": "1;31",
     "unchecked": "1;35",
@@ -45,8 +45,11 @@ FIELD_COLORS = tuple(f"38;5;{color}" for color in FIELD_PALETTE)
 """The codes of these colors."""
 
 _COLUMN_STYLES = {"offset": "offset", "type": "type", "kind": "type", "target": "target", "meaning": "faint"}
+"""The style of the cells of a column, by its header."""
 _BY_VALUE = frozenset(("verdict", "severity"))
+"""Columns whose cells are names of styles themselves."""
 _SIZES = frozenset(("size", "stored", "stored size", "length", "intact", "intact bytes"))
+"""Columns of sizes in bytes."""
 
 EMPTY = ("", "-")
 """Cells that say nothing."""
@@ -116,7 +119,8 @@ class Screen(NamedTuple):
     def verdict(self, lead: str, verdict: str, text: str) -> list[str]:
         """The lines of `lead: text`, with its color for the verdict that the text begins with."""
         lines = "\n".join(self.wrap(f"{lead}: {text}", 4, whole=True))
-        left = len("".join(lead.split())) + 1  # wrapping changes spaces only
+        # Find the verdict after wrapping, which only changes spaces: it follows as many other characters as before.
+        left = len("".join(lead.split())) + 1
         at = next(at for at, _ in enumerate(lines) if len("".join(lines[:at].split())) == left)
         at += len(lines[at:]) - len(lines[at:].lstrip())
         if lines[at:].startswith(verdict):
@@ -171,11 +175,12 @@ class _Size(str):
 
 
 def _human(value: Any) -> Any:
+    """Return a size in bytes as text for people; other values as they are."""
     return _Size(human_size(value)) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
 class _Layout:
-    """One table on a terminal."""
+    """One table on a terminal: `lines` chooses the form in which it fits, and formats it."""
 
     def __init__(self, screen: Screen, rows: list[Sequence[Any]], header: Sequence[str], *, prose: bool) -> None:
         """Format the cells; columns of numbers are aligned to the right. `prose` allows the last column to wrap."""
@@ -199,7 +204,7 @@ class _Layout:
         if widths is None and len(self._cells) > 1:
             lines = self._hoisted()
             widths = self._widths()
-        widths = widths or self._widths(LONGEST)
+        widths = widths or self._widths(LONGEST)  # with long words broken
         if widths is None:
             return [*lines, *([""] if lines else []), *self._blocks()]
         lines += self._row(self._header, widths, ["heading"] * len(widths))
@@ -235,6 +240,7 @@ class _Layout:
         return lines
 
     def _columns(self) -> Iterator[tuple[str, list[str]]]:
+        """Yield the header and the cells of each column."""
         for at, name in enumerate(self._header):
             yield name, [row[at] for row in self._cells]
 
@@ -265,7 +271,7 @@ class _Layout:
         ]
         if sum(least) > room:
             return None
-        low, high = 0, max(natural)  # the largest limit under which all fit
+        low, high = 0, max(natural)  # binary search for the largest limit on widths under which all columns fit
         while low < high:
             middle = (low + high + 1) // 2
             if sum(map(max, least, (min(middle, one) for one in natural))) <= room:
@@ -311,6 +317,7 @@ class _Layout:
 
 
 def _style_of(name: str, text: str) -> str:
+    """Return the style of a cell, by the header of its column or by its own text."""
     return text if name in _BY_VALUE else _COLUMN_STYLES.get(name, "")
 
 
@@ -322,11 +329,13 @@ def _is_number(value: Any) -> bool:
 
 
 def _longest_word(text: str) -> int:
+    """Return the width of the longest word, with the indentation of the text."""
     indent = len(text) - len(text.lstrip(" "))
     return indent + max(map(text_width, text.split()), default=0)
 
 
 def _cell_lines(text: str, width: int) -> list[str]:
+    """Return the text of a cell in lines of at most `width` columns, all with its indentation."""
     if text_width(text) <= width:
         return [text]
     indent = len(text) - len(text.lstrip(" "))
@@ -340,11 +349,11 @@ def _wrapped(text: str, width: int, indent: int, *, whole: bool = False) -> list
     """
     lead = " " * (len(text) - len(text.lstrip(" ")))
     out: list[tuple[str, str]] = []
-    line, used = "", len(lead)
+    line, used = "", len(lead)  # the current line, and the columns that it takes
     for word in text.split():
         size = text_width(word)
         if whole and indent + size > width:
-            used = (used + (1 if line else 0) + size) % width
+            used = (used + (1 if line else 0) + size) % width  # the terminal continues on its next line
             line = f"{line} {word}" if line else word
             continue
         while indent + size > width > indent:
@@ -367,7 +376,7 @@ def _wrapped(text: str, width: int, indent: int, *, whole: bool = False) -> list
 
 
 def _part(word: str, width: int) -> str:
-    """The beginning of a word that fits: to its last separator, else as many characters as fit."""
+    """The beginning of a word that fits: to its last separator in the second half, else as many characters as fit."""
     end = width if word.isascii() else next(n for n in range(len(word), 0, -1) if text_width(word[:n]) <= width)
     at = max(word.rfind(mark, width // 2, end) for mark in "/._-:,=")
     return word[: at + 1] if at > 0 else word[: max(1, end)]
@@ -403,48 +412,18 @@ def key_values(data: Mapping[str, Any], screen: Screen = PLAIN, indent: str = ""
     return lines
 
 
-def in_words(key: str, value: Any) -> str | None:
-    """A large size or a time, whose unit ends the key, in human form; None for any other value."""
-    if not isinstance(value, int) or isinstance(value, bool):
-        return None
-    if key.endswith("size"):
-        return human_size(value) if value >= 10_000 else None
-    scale = next((scale for unit, scale in _TIMES.items() if re.search(rf"[_ ]{unit}$", key)), None)
-    return None if scale is None else human_time(value * scale)
-
-
-_TIMES = {"ns": 1, "us": 1_000, "ms": 1_000_000}
-
-_DATED = range(631_152_000_000_000_000, 4_102_444_800_000_000_000)
-"""Nanoseconds from the year 1990 to 2100: clocks that count from a start are far below."""
-
-
-def human_time(ns: int) -> str | None:
-    """Nanoseconds as a date in UTC if they may count from 1970, else as a duration; None below a second."""
-    if ns in _DATED:
-        from datetime import UTC, datetime
-
-        second, rest = divmod(ns, 1_000_000_000)
-        fraction = f".{rest:09d}".rstrip("0").rstrip(".")
-        return f"{datetime.fromtimestamp(second, UTC):%Y-%m-%dT%H:%M:%S}{fraction}Z"
-    if not 1_000_000_000 <= ns < _DATED.start:
-        return None
-    second, rest = divmod(ns, 1_000_000_000)
-    fraction = f".{rest:09d}".rstrip("0").rstrip(".")
-    days, hours, minutes = second // 86400, second // 3600 % 24, second // 60 % 60
-    parts = [f"{days} d" if days else "", f"{hours} h" if hours else "", f"{minutes} min" if minutes else ""]
-    return " ".join(filter(None, [*parts, f"{second % 60}{fraction} s"]))
-
-
 def _styled(key: str, value: Any) -> str:
+    """Return the style of a value by its key."""
     return str(value) if key in ("verdict", "severity") else "target" if key == "target" else ""
 
 
 def _label(key: str) -> str:
+    """Return a key as it is printed."""
     return printable(str(key).replace("_", " "))
 
 
 def _nested(value: Any) -> bool:
+    """Return whether a value is printed on lines of its own: a mapping, or a list of mappings, that is not empty."""
     if isinstance(value, Mapping):
         return bool(value)
     return isinstance(value, list) and bool(value) and all(isinstance(item, Mapping) for item in value)

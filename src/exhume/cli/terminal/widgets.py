@@ -33,13 +33,13 @@ FIXED = 12  # columns besides four for each byte
 BLOCK = 64 << 10  # bytes per read
 FIRST = 64  # elements of a long array that get colors
 
-FAINT = Style(dim=True)
+FAINT = Style(dim=True)  # bytes without a field
 OFFSET = Style(color="cyan")
 FIELDS = [Style(color=f"color({color})") for color in FIELD_PALETTE]
 """Styles of neighboring fields, which repeat."""
-CHOSEN = Style(color="bright_white", bgcolor="grey35", bold=True)
-CHOSEN_DAMAGED = Style(bgcolor="grey35")
-DAMAGED = Style(color="bright_red", bold=True)
+CHOSEN = Style(color="bright_white", bgcolor="grey35", bold=True)  # bytes of the chosen item
+CHOSEN_DAMAGED = Style(bgcolor="grey35")  # added to DAMAGED, whose color stays
+DAMAGED = Style(color="bright_red", bold=True)  # bytes of findings
 CURSOR = Style(reverse=True)
 PLAIN = Style()
 """With `NO_COLOR`, Textual changes the style of every piece of text, and each must have one."""
@@ -68,18 +68,18 @@ class HexView(ScrollView, can_focus=True):
             self.offset = offset
 
     def __init__(self) -> None:
-        """Start without bytes; `base` and `length` are the shown range, `row` the bytes of a line."""
+        """Start without bytes."""
         super().__init__()
         self._read: Callable[[int, int], bytes] = lambda start, size: b""
-        self.base: int = 0
-        self.length: int = 0
-        self.row: int = WIDE
-        self.cursor: int = 0
-        self.chosen: tuple[int, int] = (0, 0)
-        self._starts: list[int] = []
-        self._ends: list[int] = []
-        self._damage: list[tuple[int, int]] = []
-        self._block: tuple[int, bytes] = (-1, b"")
+        self.base: int = 0  # offset that is shown for the first byte
+        self.length: int = 0  # bytes
+        self.row: int = WIDE  # bytes per line
+        self.cursor: int = 0  # offset, from `base` on
+        self.chosen: tuple[int, int] = (0, 0)  # highlighted range
+        self._starts: list[int] = []  # of the fields that have colors, ascending
+        self._ends: list[int] = []  # of the same fields
+        self._damage: list[tuple[int, int]] = []  # half-open ranges
+        self._block: tuple[int, bytes] = (-1, b"")  # the block read last: its position from 0, and its bytes
 
     def show(self, read: Callable[[int, int], bytes], base: int, length: int) -> None:
         """Show other bytes; `read(start, size)` counts from their first byte, which is shown as `base`."""
@@ -91,11 +91,13 @@ class HexView(ScrollView, can_focus=True):
         self.scroll_to(0, 0, animate=False)
 
     def _lay_out(self) -> None:
+        """Choose the bytes per line that fit, and set the size of the scrolled area."""
         self.row = WIDE if self.size.width >= self._digits() - 8 + FIXED + WIDE * 4 else NARROW
         self.virtual_size: Size = Size(self._digits() - 8 + FIXED + self.row * 4, max(1, -(-self.length // self.row)))
         self.refresh()
 
     def _digits(self) -> int:
+        """Return the number of hexadecimal digits of an offset."""
         return max(8, len(f"{self.base + self.length:x}"))
 
     def on_resize(self) -> None:
@@ -129,6 +131,7 @@ class HexView(ScrollView, can_focus=True):
         self._follow()
 
     def _follow(self) -> None:
+        """Scroll to the line of the cursor."""
         line = (self.cursor - self.base) // self.row
         self.scroll_to_region(Region(0, line, 1, 1), animate=False, force=True)
         self.refresh()
@@ -185,7 +188,7 @@ class HexView(ScrollView, can_focus=True):
             byte = data[number]
             pairs += [Segment(f"{byte:02x}", style), Segment("  " if number == self.row // 2 - 1 else " ", PLAIN)]
             chars.append(Segment(chr(byte) if 32 <= byte < 127 else ".", style))
-        if len(data) <= self.row // 2 - 1:
+        if len(data) <= self.row // 2 - 1:  # a short last line lacks the gap in the middle
             pairs.append(Segment(" ", PLAIN))
         strip = Strip([*pairs, *chars])
         return strip.crop(self.scroll_offset.x, self.scroll_offset.x + self.size.width).extend_cell_length(
@@ -217,7 +220,7 @@ class OutlineTree(Tree[Item]):
     def __init__(self, lock: threading.Lock) -> None:
         super().__init__("archive")
         self.show_root = False
-        self._loading = lock
+        self._loading = lock  # held while an item's children are made
 
     def add_items(self, node: TreeNode[Item], items: Sequence[Item]) -> None:
         """Add items below a node."""
@@ -247,6 +250,7 @@ class OutlineTree(Tree[Item]):
 
     @work(thread=True, group="load")
     def _load(self, node: TreeNode[Item]) -> None:
+        """Make the children of a node in a thread."""
         items = self._made(node.data)
         self.app.call_from_thread(self._loaded, node, items)
 
@@ -261,6 +265,7 @@ class OutlineTree(Tree[Item]):
             return [Item(str(error), "note", bad=True)]
 
     def _loaded(self, node: TreeNode[Item], items: list[Item]) -> None:
+        """Add children that a thread made, unless another thread was faster; show the node again if it is chosen."""
         if not node.children:
             self.add_items(node, items)
         if node is self.cursor_node and node.data is not None:
@@ -293,6 +298,7 @@ class OutlineTree(Tree[Item]):
         self.call_after_refresh(self._settle, node)
 
     def _settle(self, node: TreeNode[Item]) -> None:
+        """Put the cursor on a node whose parents are expanded and drawn."""
         self.move_cursor(node)
         self.scroll_to_node(node, animate=False)
         if node.data is not None:
@@ -305,7 +311,7 @@ def is_stored(item: Item) -> bool:
 
 
 def _begun(node: Field) -> Iterator[Field]:
-    """A field and all in it, of long arrays the first elements."""
+    """Yield a field and all fields in it, but only the first `FIRST` elements of an array that is parsed on demand."""
     yield node
     for child in islice(node.children, FIRST) if isinstance(node.children, Trees) else node.children:
         yield from _begun(child)

@@ -1,0 +1,132 @@
+"""Findings by the place that they are about, to show each at its section and field.
+
+A section is a range of bytes of an archive with one purpose; a run stands for many similar sections (of a decompressed
+payload: a payload run).  The span of a finding is a range of a file or, if its `payload` is set, of the payload that
+the stored bytes contain.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable
+from itertools import accumulate, chain
+
+from exhume.engines.explained import ExplainedSection
+from exhume.errors import Span
+from exhume.findings import Finding
+from exhume.layout.sections import PayloadRun, Run
+from exhume.layout.trees import Field
+
+Near = list[tuple[Finding, Span]]
+"""Findings about a section, each with its place."""
+
+
+class FindingsByPlace:
+    """Findings by the place that they are about."""
+
+    def __init__(self, findings: Iterable[Finding]) -> None:
+        """Sort findings by file; those inside payloads are sorted when their section is explained."""
+        by_file: dict[str, Near] = {}
+        for finding in findings:
+            if finding.span is not None:
+                by_file.setdefault(finding.span.source, []).append((finding, finding.span))
+        # By file, and by stored bytes: those inside their payload.
+        self._of = {name: _FindingRanges(placed, stored_range) for name, placed in by_file.items()}
+        self._within: dict[Span, _FindingRanges] = {}
+
+    def _in_payload(self, place: Span) -> _FindingRanges:
+        """The findings about parts of the payload of these stored bytes, without those about the stored bytes."""
+        stored = Span(place.source, place.start, place.end)
+        if stored not in self._within:
+            of_it = (one for one in self.near(stored, first=False) if one[1]._replace(payload=None) == stored != one[1])
+            self._within[stored] = _FindingRanges(of_it, _range)
+        return self._within[stored]
+
+    def numbers(self, run: Run) -> frozenset[int]:
+        """The numbers of the sections of a run that findings may touch."""
+        placed = self._in_payload(run.span) if isinstance(run, PayloadRun) else self._of.get(run.span.source)
+        return frozenset() if placed is None else placed.numbers(run)
+
+    def near(self, section: Span, *, first: bool) -> Near:
+        """The findings that touch a section, by range (of a part of a payload: in its own bytes); those about a whole
+        file belong to its `first` section."""
+        if section.payload is not None:
+            touching, base = self._in_payload(section).touching(section, first=None), section.payload[0]
+            return [(finding, span.in_payload(*(at - base for at in _range(span)))) for finding, span in touching]
+        return self._of[section.source].touching(section, first=first) if section.source in self._of else []
+
+
+class _FindingRanges:
+    """Findings in the order of their ranges: all those of a file, or of a payload."""
+
+    def __init__(self, placed: Iterable[tuple[Finding, Span]], range_of: Callable[[Span], tuple[int, int]]) -> None:
+        """Sort findings by where they start. `range_of` returns the range of a span, stored or in a payload."""
+        self._range = range_of
+        self.found = sorted(placed, key=lambda one: range_of(one[1])[0])
+        ranges = [range_of(span) for _, span in self.found]
+        self._starts = [start for start, _ in ranges]
+        self._ends = list(accumulate((end for _, end in ranges), max))  # the largest end so far: sorted as well
+
+    def numbers(self, run: Run) -> frozenset[int]:
+        """The numbers of the sections of a run that they may touch."""
+        return frozenset(chain.from_iterable(run.touching(*self._range(span)) for _, span in self.found))
+
+    def touching(self, section: Span, *, first: bool | None) -> Near:
+        """Return the findings that touch a section, sorted by range.
+
+        `first`: whether findings about the whole file belong to this section; None if there are none (in a payload).
+        """
+        place = self._range(section)
+        candidates = range(0 if first else bisect_left(self._ends, place[0]), bisect_right(self._starts, place[1]))
+        near = filter(
+            lambda one: touches(self._range(one[1]), place, first=first), map(self.found.__getitem__, candidates)
+        )
+        return sorted(near, key=lambda one: _range(one[1]))
+
+
+def place_findings(item: ExplainedSection, near: Near) -> None:
+    """Note each finding at the innermost field that holds all of its bytes, or else at the section."""
+    if not near:
+        return
+    starts = [_range(span)[0] for _, span in near]  # sorted, as `near` is
+    holders: dict[int, Field] = {}
+    for tree in item.trees():
+        for _, node in tree.walk():  # outermost first
+            if node.span is not None:
+                start, end = _range(node.span)
+                for at in range(bisect_left(starts, start), bisect_left(starts, end)):
+                    if _holds(node.span, near[at][1]):
+                        holders[at] = node
+    for at, (finding, _) in enumerate(near):
+        if at in holders:
+            node = holders[at]
+            node.note = f"{node.note}; {finding.summary}" if node.note else finding.summary
+        else:
+            item.findings.append(finding)
+
+
+def _range(span: Span) -> tuple[int, int]:
+    """Start and end of a span: inside the payload when it narrows one, else in the file."""
+    return span.payload if span.payload is not None else (span.start, span.end)
+
+
+def stored_range(span: Span) -> tuple[int, int]:
+    """Start and end of a span in the file."""
+    return span.start, span.end
+
+
+def touches(span: tuple[int, int], section: tuple[int, int], *, first: bool | None) -> bool:
+    """Whether a range of the same file or payload overlaps a section, or, if it is empty, is inside it."""
+    if span == (0, 0) and first is not None:  # about the file as a whole, wherever it starts
+        return first
+    return (span[0] < section[1] and span[1] > section[0]) or section[0] <= span[0] == span[1] <= section[1]
+
+
+def _holds(outer: Span, inner: Span) -> bool:
+    """Whether bytes are inside a field, both of the file or both of the same payload."""
+    if inner.start == inner.end or (inner.payload is None) != (outer.payload is None):
+        return False
+    if inner.payload is not None and (inner.start, inner.end) != (outer.start, outer.end):
+        return False
+    (outer_start, outer_end), (start, end) = _range(outer), _range(inner)
+    return outer_start <= start < end <= outer_end
