@@ -2,8 +2,8 @@
 
     python -m tools.audit
 
-examines the committed readers of `ksy/`, and at what the compiler makes of the specifications of others in the tests
-and examples, the readers for `explain` included.  It refuses `typing.NamedTuple` in the modules of the package
+It examines the committed readers of `ksy/` and the code that the compiler makes of the specifications in tests and
+examples, the readers for `explain` included.  It refuses `typing.NamedTuple` in the modules of the package
 (`exhume.tuples` says why).
 """
 
@@ -59,6 +59,7 @@ def tuples(modules: dict[str, Path]) -> list[str]:
 
 
 def _check(texts: dict[str, str], model: Model, where: str) -> int:
+    """Audit some generated modules; print the first problem and return 1 if there is one, else 0."""
     try:
         audit.audited(texts, model)
     except UnsupportedError as error:

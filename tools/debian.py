@@ -40,6 +40,7 @@ def fetch(package: str, folder: Path) -> str:
 
 
 def main() -> int:
+    """Fetch the package that the command line names; a failure is printed, and is no error."""
     package, folder = sys.argv[1], Path(sys.argv[2])
     if hindrance := fetch(package, folder):
         print(f"without {package}: {hindrance}", file=sys.stderr)

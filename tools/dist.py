@@ -27,13 +27,16 @@ from typing import NamedTuple
 from tools.sbom import ROOT, sbom
 from tools.wheels import Files, info_folder, read_wheel, settle_sdist, write_wheel
 
+# Extension modules: the path in a wheel, and the Cython source.
 MODULES = {
     "exhume/native/_kernel.abi3.so": "src/exhume/native/_kernel.pyx",
     "exhume_ksy/fast/_native.abi3.so": "generated/exhume_ksy/fast/_native.pyx",
 }
 ABI = "0x030B0000"  # the oldest Python that exhume runs on
 UNTRIED = "untried"
+"""Folder for wheels that cannot be run on Linux."""
 
+# The header `pyconfig.h` for all systems; Python's own describes the machine that it was built on.
 PYCONFIG = """/* What the stable ABI needs to know of the system, from the compiler itself. */
 #define SIZEOF_SHORT __SIZEOF_SHORT__
 #define SIZEOF_INT __SIZEOF_INT__
@@ -138,7 +141,10 @@ def compile_for(target: Target, tree: Path, include: Path, out: Path) -> Files:
     files: Files = {}
     for name, source in MODULES.items():
         made = out / target.tag / Path(name).name
-        mac = ["-Wl,-undefined,dynamic_lookup", f"-Wl,-install_name,@rpath/{made.name}"]
+        mac = [
+            "-Wl,-undefined,dynamic_lookup",
+            f"-Wl,-install_name,@rpath/{made.name}",
+        ]  # Python itself has the missing symbols
         made.parent.mkdir(parents=True, exist_ok=True)
         flags = ["-target", target.zig, "-O3", "-g0", "-s", "-w", "-fPIC", "-shared", f"-DPy_LIMITED_API={ABI}"]
         where = ["-I", str(include), f"-ffile-prefix-map={tree}=.", "-o", str(made), f"{Path(source).stem}.c"]
@@ -219,6 +225,7 @@ def _build(out: Path, scratch: Path, epoch: int, *, pure_only: bool) -> list[Pat
 
 
 def _module(source: str) -> str:
+    """Return the full name of the module that a source is compiled to."""
     return ".".join(Path(source).with_suffix("").parts[1:])
 
 

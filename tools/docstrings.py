@@ -67,6 +67,7 @@ class Callable:
 
 @functools.cache
 def _parsed(text: str) -> ast.Module:
+    """Parse a module; several checks need the same one."""
     return ast.parse(text)
 
 
@@ -74,6 +75,7 @@ def callables(file: Path) -> Iterator[Callable]:
     """The public functions of a module and the public methods of its public classes, without their overloads."""
 
     def within(body: list[ast.stmt], prefix: str) -> Iterator[Callable]:
+        """Yield the callables of a module or class; `prefix` is the name of the class and a dot."""
         for node in body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 yield from within(node.body, f"{prefix}{node.name}.")
@@ -84,6 +86,7 @@ def callables(file: Path) -> Iterator[Callable]:
 
 
 def _is_hidden(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Return whether a function is private, a test or an overload."""
     overload = any(ast.unparse(decorator).endswith("overload") for decorator in node.decorator_list)
     return overload or node.name.startswith(("_", "test_"))
 

@@ -110,11 +110,14 @@ class KaitaiStream(kaitaistruct.KaitaiStream):  # type: ignore[misc]  # untyped 
 '''
 DEBUG_DOC = '"""The same parsers, with the position of every field; compiled from `ksy/`, never edited by hand."""\n'
 LOCK_HEAD = "# Written by `make generated`: what exhume_ksy was compiled from and with; merged by union, then sorted.\n"
+"""First line of the lock."""
 GENERATOR = "4"  # raise it when this program changes what comes out for the same specifications
 FLAVOURS = ((False, "generated/exhume_ksy"), (True, "generated/exhume_ksy/debug"))
+"""The parsers without and with positions (whether with, folder)."""
 SPECS = "generated/exhume_ksy/specs"  # the specifications as JSON: what `explain` quotes
 COMPILED = "generated/exhume_ksy"  # `fast/` and `facts/` below it are written by exhume.compiler
 Lock = dict[str, set[str]]
+"""Values (hashes, versions) by key; more than one where git merged two locks."""
 
 
 class GenerateError(RuntimeError):

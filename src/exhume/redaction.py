@@ -113,7 +113,7 @@ def _assigned(found: re.Match[str]) -> str:
 
 
 def _user(found: re.Match[str]) -> str:
-    """Return a match of `_USER` with the user hidden, unless it is a name that the scheme allows, without a password."""
+    """Return a match of `_USER` with the user hidden, unless it is a name that the scheme allows, without password."""
     scheme = (found[1] or "")[:-1].lower()
     shown = found[2] if ":" not in found[2] and scheme in _NAMED_BEFORE_AT else HIDDEN
     return f"{found[1] or ''}//{shown}@"

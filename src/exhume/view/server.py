@@ -1,5 +1,8 @@
 """The explorer's server: a WSGI application that only reads, on a loopback address, for a browser on this machine only.
 
+`exhume explore` runs it with waitress.  WSGI is Python's interface for web applications: a function of a request, the
+mapping `environ`, and of `start`, which takes status and headers; it returns the body.
+
 Every request has to name this server in `Host`, to begin with the token of this run, and to come from the page itself
 or from the address bar: a page of another origin, which a browser would let ask, is refused.  Nothing but the routes
 below is answered, so that no path leads to a file.
@@ -39,7 +42,7 @@ class ExploredImage(ExploredArchive):
     def __init__(self, source: Source, *, limits: Limits = DEFAULT_LIMITS, verifies: bool = True) -> None:
         """Explore the bytes of an image; the search for archives starts with the page."""
         self._limits = limits
-        self._carved: list[CarvedArchive] = []
+        self._carved: list[CarvedArchive] = []  # found so far; those of damaged ones may be found twice
         self._image = source
         super().__init__(_Bytes(source), verifies=verifies)
         self.verifies: bool | None = verifies
@@ -148,9 +151,9 @@ PAGE = """<!DOCTYPE html>
 </html>
 """
 
-Environ = dict[str, Any]
-Start = Callable[[str, list[tuple[str, str]]], Any]
-Opener = Callable[[CarvedArchive], ExploredArchive]
+Environ = dict[str, Any]  # a request
+Start = Callable[[str, list[tuple[str, str]]], Any]  # takes status and headers of the response
+Opener = Callable[[CarvedArchive], ExploredArchive]  # opens an archive that was found in an image
 
 
 class RefusedError(Exception):
@@ -173,7 +176,7 @@ class Explorer:
         self.token = token
         self.hosts: frozenset[str] = frozenset()
         self._open_carved = open_carved
-        self._opened: OrderedDict[str, ExploredArchive] = OrderedDict()
+        self._opened: OrderedDict[str, ExploredArchive] = OrderedDict()  # archives of an image, by `name_of`
         self._lock = threading.Lock()
         self._routes: dict[str, Callable[[ExploredArchive, _Query], Any]] = {
             "contents": lambda shown, _: shown.contents(),
@@ -264,12 +267,14 @@ class Explorer:
 
 
 def _state(shown: ExploredArchive, query: _Query) -> dict[str, Any]:
+    """Return the state of the work; with the parameter `check`, begin it first."""
     if query.optional("check"):
         shown.check()
     return shown.state()
 
 
 def _bytes(shown: ExploredArchive, query: _Query) -> bytes:
+    """Return bytes of a file, or of the payload of the section that the request names."""
     start, size, section = query.number("start"), query.number("size"), query.optional("section")
     if section is None:
         return shown.bytes_of(query.number("space"), start, size)
@@ -320,25 +325,30 @@ class _Query:
         return found[-1]
 
     def number(self, name: str, default: int | None = None) -> int:
+        """Return a parameter that is a number from 0 on, or `default`.  Raises `RefusedError` for anything else."""
         text = self.text(name, None if default is None else str(default))
-        if not (text.isascii() and text.isdigit() and len(text) <= 19):
+        if not (text.isascii() and text.isdigit() and len(text) <= 19):  # 19 digits: 63 bits
             raise RefusedError("400 Bad Request", f"{name} is not a number")
         return int(text)
 
     def part(self) -> str:
+        """Return which field tree of a section is meant.  Raises `RefusedError` for anything but tree or payload."""
         part = self.text("part", "tree")
         if part not in ("tree", "payload"):
             raise RefusedError("400 Bad Request", "part is not tree or payload")
         return part
 
     def optional(self, name: str) -> int | None:
+        """Return a parameter that is a number; None if it is absent."""
         return self.number(name) if name in self._values else None
 
 
 def _json(value: Any) -> bytes:
+    """Return a value as JSON."""
     return json.dumps(jsonable(value), ensure_ascii=True, separators=(",", ":")).encode("ascii")
 
 
+# Path after the token: content type, and a function that returns the content.
 _FILES: dict[str, tuple[str, Callable[[], str]]] = {
     "": ("text/html; charset=utf-8", lambda: PAGE),
     "page.js": ("text/javascript; charset=utf-8", script),
@@ -348,6 +358,7 @@ _FILES: dict[str, tuple[str, Callable[[], str]]] = {
 
 LOOPBACK = "127.0.0.1"
 THREADS = 4
+"""Requests that are answered at a time."""
 
 POLL = 0.5
 """Seconds after which the server looks whether it is still used."""
@@ -370,7 +381,7 @@ class Server:
         self._idle = idle
         self._used = time.monotonic()
         self._ended = False
-        self._map: dict[int, Any] = {}
+        self._map: dict[int, Any] = {}  # sockets of waitress, by descriptor
         try:
             self._server: Any = create_server(
                 self._answer,
@@ -392,6 +403,7 @@ class Server:
         self.url: str = f"http://{LOOPBACK}:{port}/{token}/"
 
     def _answer(self, environ: Environ, start: Start) -> Iterable[bytes]:
+        """Note the time of the request, and answer it."""
         self._used = time.monotonic()
         return self._app(environ, start)
 
@@ -424,4 +436,5 @@ class Server:
 
 
 def _taken(error: OSError, port: int) -> SourceError:
+    """Return the error for an address that cannot be listened on."""
     return source_error(error, f"port {port}") if port else source_error(error, LOOPBACK)
