@@ -40,7 +40,7 @@ def fetch(package: str, folder: Path) -> str:
 
 
 def main() -> int:
-    """Fetch the package that the command line names; a failure is printed, and is no error."""
+    """Fetch the package that the command line names; a failure is printed, and the exit code is 0."""
     package, folder = sys.argv[1], Path(sys.argv[2])
     if hindrance := fetch(package, folder):
         print(f"without {package}: {hindrance}", file=sys.stderr)

@@ -1,4 +1,9 @@
-"""Type stubs of the classes that Kaitai's compiler writes, which have no annotations: made from their own text."""
+"""Type stubs of the classes that Kaitai's compiler writes, which have no annotations: made from their own text.
+
+The compiler's Python has a class for each type of a specification.  Fields are attributes that its methods assign;
+instances (values that are read or computed on demand) are properties, which keep their value in `_m_NAME`.  Types are
+inferred from the assigned expressions.
+"""
 
 from __future__ import annotations
 
@@ -58,6 +63,7 @@ def stubs(modules: Mapping[str, str]) -> dict[str, str]:
 
 
 def _classes(node: ast.AST, lead: str) -> Iterator[tuple[str, ast.ClassDef]]:
+    """Yield every class below a node with its path, such as `Zs.Header`."""
     for child in getattr(node, "body", ()):
         if isinstance(child, ast.ClassDef):
             path = f"{lead}{child.name}"
@@ -66,10 +72,12 @@ def _classes(node: ast.AST, lead: str) -> Iterator[tuple[str, ast.ClassDef]]:
 
 
 def _is_enum(node: ast.ClassDef) -> bool:
+    """Return whether a class is an enumeration."""
     return any("Enum" in ast.unparse(base) for base in node.bases)
 
 
 def _attributes(node: ast.ClassDef) -> Given:
+    """Return the public attributes of a class: fields from its methods, instances from its properties."""
     found: Given = {}
     for function in node.body:
         if isinstance(function, ast.FunctionDef) and function.name not in ("_fetch_instances", "_write"):
@@ -83,6 +91,7 @@ def _attributes(node: ast.ClassDef) -> Given:
 
 
 def _statements(body: list[ast.stmt], *, conditional: bool) -> Iterator[tuple[ast.stmt, bool]]:
+    """Yield every statement of a function, and whether it is below an `if`."""
     for statement in body:
         yield statement, conditional
         inside = conditional or isinstance(statement, ast.If)
@@ -129,7 +138,7 @@ class _Inference:
 
     def __init__(self, known: Mapping[str, Given]) -> None:
         self._known = known
-        self._asked: set[tuple[str, str]] = set()
+        self._asked: set[tuple[str, str]] = set()  # attributes being inferred: one that depends on itself is `Any`
 
     def attribute(self, path: str, name: str) -> str:
         """The type of an attribute of the class at a path."""

@@ -44,7 +44,7 @@ LAYERS = {
 FRONT_DOOR = ("__main__", "ark", "caf", "clpir", "clps", "databundle", "kvir", "leveldb", "zs")
 """Modules above all layers, as `exhume` itself is: the command, and each format as users of the library open it."""
 
-MOST_LINES, LEAST_LINES = 450, 40
+MOST_LINES, LEAST_LINES = 450, 40  # of a module, unless it is in `LARGE` or `SMALL`
 
 LARGE = {
     "compiler.emit.layout": "the runtime of generated readers, copied into `generated/` as one file",
@@ -134,9 +134,9 @@ def imports(module: str, *, types: bool = False) -> frozenset[str]:
 
 def circles(graph: Mapping[str, Iterable[str]]) -> list[list[str]]:
     """Groups of nodes each of which leads to all others of its group (strongly connected, by Tarjan's algorithm)."""
-    order: dict[str, int] = {}
-    low: dict[str, int] = {}
-    waiting: list[str] = []
+    order: dict[str, int] = {}  # when a node was first visited
+    low: dict[str, int] = {}  # the earliest node that it leads to
+    waiting: list[str] = []  # visited nodes whose group is not complete
     found: list[list[str]] = []
 
     def visit(node: str) -> None:
@@ -226,6 +226,7 @@ def table() -> str:
 
 
 def main() -> int:
+    """Print the faults, and write the table or compare it; return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="fail where the page is not what the code says")
     check = parser.parse_args().check

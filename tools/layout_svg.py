@@ -24,10 +24,11 @@ DRAWN = {
 }
 """The pages of `docs/formats/` and the schemas that are drawn on them."""
 
-MOST_BOXES = 16
-MOST_ROWS = 14
+MOST_BOXES = 16  # of a picture
+MOST_ROWS = 14  # of a box
 WIDTH, ROW, COLUMN, GAP, MARGIN = 300, 19, 380, 22, 12
-SIZES = {"1": 1, "2": 2, "4": 4, "8": 8}
+"""Pixels: width of a box, height of a row, distance of columns, space between boxes, and around them all."""
+SIZES = {"1": 1, "2": 2, "4": 4, "8": 8}  # bytes, by the digit in u2, s4, f8 ...
 STYLE = (
     "text{font:12px ui-monospace,Menlo,Consolas,monospace;fill:#1c1e21}.t{font-weight:600}.d{fill:#6b7178}"
     ".box{fill:#fff;stroke:#9fb0c2}.head{fill:#dce7f7}.line{fill:none;stroke:#5b8fd9}"
@@ -40,7 +41,7 @@ class Box:
 
     title: str
     rows: list[tuple[str, str, str]]
-    targets: list[tuple[int, str]] = field(default_factory=list)
+    targets: list[tuple[int, str]] = field(default_factory=list)  # (row, type that a line from it leads to)
     x: int = 0
     y: int = 0
 
@@ -71,6 +72,7 @@ def _kinds(kind: Any) -> list[str]:
 
 
 def _rows(content: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], str]]:
+    """Yield the stored fields of a type with their labels: those in sequence, then instances, marked by `@`."""
     for attribute in content.get("seq", ()):
         yield attribute, str(attribute.get("id", ""))
     for name, attribute in content.get("instances", {}).items():
@@ -119,6 +121,7 @@ def _place(made: dict[str, Box], schema: str) -> tuple[int, int]:
 
 
 def _fit(text: str, room: int) -> str:
+    """Return text cut to so many characters, escaped for XML."""
     return escape(text if len(text) <= room else text[: room - 1] + "…")
 
 

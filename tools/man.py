@@ -24,6 +24,7 @@ def man_pages() -> dict[str, str]:
 
 
 def _below(command: click.Command, context: click.Context) -> Iterator[tuple[str, str]]:
+    """Yield the path and the page of a command and of every command below it."""
     import click
 
     path = context.command_path
@@ -67,6 +68,7 @@ def page(command: click.Command, path: str, context: click.Context) -> str:
 
 
 def _paragraph(text: str) -> str:
+    """Return a paragraph of a help text for troff; one marked with a lone backspace keeps its lines."""
     lines = text.splitlines()
     if lines and lines[0].strip() == "\b":
         return ".nf\n" + "".join(f"{roff(line)}\n" for line in lines[1:]) + ".fi\n"

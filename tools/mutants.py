@@ -1,5 +1,7 @@
 """The mutants of a module: small changes of its source, each of which some test ought to notice.
 
+`tools/mutation.py` runs the tests against each.
+
 A mutant is named by the function it is in, what was done, and the text before and after, so that its name survives
 edits elsewhere.
 """
@@ -20,7 +22,9 @@ OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
     ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd, ast.LShift: ast.RShift, ast.RShift: ast.LShift,
 }  # fmt: skip
 ORDERED = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
+"""Comparisons that are not exchanged for their opposite: `<` becomes `<=`, not `>=`."""
 SEVERITIES = {"ERROR": "WARNING", "UNCHECKED": "ERROR", "WARNING": "NOTE", "NOTE": "ERROR"}
+"""The member that each one of `exhume.findings.Severity` is exchanged for, as `OPERATORS` has it for operators."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +56,7 @@ def find_mutants(source: str) -> list[Mutant]:
 
 
 def _text(node: ast.AST, limit: int = 110) -> str:
+    """Return the source of a node on one line, for the name of a mutant."""
     text = " ".join(ast.unparse(node).split())
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
@@ -60,12 +65,13 @@ class _Finder:
     """Finds the places; an edit changes the tree in place."""
 
     def __init__(self, tree: ast.Module) -> None:
-        self.found: list[tuple[str, ast.expr | ast.stmt, Callable[[], None]]] = []
-        self.scope: list[str] = []
+        self.found: list[tuple[str, ast.expr | ast.stmt, Callable[[], None]]] = []  # (name, place, edit)
+        self.scope: list[str] = []  # names of the classes and functions around
         self.tree = tree
         self._block(tree.body)
 
     def add(self, node: ast.expr | ast.stmt, change: str, edit: Callable[[], None]) -> None:
+        """Add a mutant: `edit` makes the change in place."""
         self.found.append((f"{'.'.join(self.scope) or 'module'} | {change}", node, edit))
 
     def swap(self, owner: ast.AST, field: str, index: int | None, new: ast.expr, change: str = "") -> None:
@@ -85,6 +91,7 @@ class _Finder:
     # Statements
 
     def _block(self, body: list[ast.stmt]) -> None:
+        """Add the mutants of statements, except for those whose change no test could see."""
         for index, one in enumerate(body):
             docstring = isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant)
             if docstring or isinstance(one, (ast.Import, ast.ImportFrom, ast.Assert, ast.Pass, ast.Global)):
@@ -149,6 +156,7 @@ class _Finder:
                     self.negate(one, field, None, value)
 
     def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        """Add the mutants of a function: of its defaults and its body."""
         self.scope.append(node.name)
         for field in ("defaults", "kw_defaults"):
             for place, item in enumerate(getattr(node.args, field)):
@@ -206,6 +214,7 @@ class _Finder:
             self.swap(owner, field, index, ast.UnaryOp(ast.Not(), test))
 
     def _call(self, node: ast.Call) -> None:
+        """Add the mutants of a call: without a keyword argument, or without the detail of a finding."""
         for place, keyword in enumerate(node.keywords):
             if keyword.arg is not None:
                 argument = f"{keyword.arg}={_text(keyword.value)}"
@@ -222,6 +231,7 @@ class _Finder:
         self.add(old.value if isinstance(old, ast.keyword) else old, change, lambda: held.__delitem__(place))
 
     def _constant(self, owner: ast.AST, field: str, index: int | None, node: ast.Constant) -> None:
+        """Add the mutants of a constant: the other truth value, or one more and one less."""
         if isinstance(node.value, bool):
             self.swap(owner, field, index, ast.Constant(not node.value), f"{_within(owner, node)}{node.value} flipped")
         elif isinstance(node.value, int):
@@ -230,9 +240,11 @@ class _Finder:
 
 
 def _within(owner: ast.AST, node: ast.AST) -> str:
+    """Return the source around a constant, for the name of its mutant."""
     return f"{_text(owner)}: " if owner is not node and isinstance(owner, (ast.expr, ast.stmt)) else ""
 
 
 def _is_text(node: ast.BinOp) -> bool:
+    """Return whether an operation joins or formats strings, where another operator would only fail."""
     texts = (side for side in (node.left, node.right) if isinstance(side, (ast.Constant, ast.JoinedStr)))
     return any(isinstance(side, ast.JoinedStr) or isinstance(side.value, str) for side in texts)

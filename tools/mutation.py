@@ -56,7 +56,7 @@ SLOWEST = 1.0
 """CPU seconds of a test above which it is not used here."""
 WALL = 300.0
 """Seconds after which a child that sleeps is given up."""
-GOAL = 0.95
+GOAL = 0.95  # share of the mutants of a module that tests have to kill
 
 
 class Outcome(enum.StrEnum):
@@ -129,7 +129,7 @@ def in_children(
             sys.stdout.flush()
             pid = os.fork()
             if pid == 0:
-                status = 70
+                status = 70  # if `work` raises
                 try:
                     status = work(task)
                 finally:
@@ -249,6 +249,7 @@ def _merge(old: Any, new: Any, module: str) -> bool:  # noqa: C901 - one case fo
 
 
 def _rebind(name: str, old: Any, new: Any) -> None:
+    """Replace a value in every module that has imported it by this name."""
     for module in list(sys.modules.values()):
         if module is not None and getattr(module, "__name__", "").startswith(("exhume", "tests")):
             held = vars(module)
@@ -289,8 +290,8 @@ class Experiment:
     def __init__(self, folder: str, names: list[str], jobs: int, again: bool, budget: float) -> None:
         self.folder, self.names, self.jobs, self.again, self.budget = folder, names, jobs, again, budget
         self.tests: list[Test] = []
-        self.found: dict[str, dict[str, Verdict]] = {}
-        self.killers = b""
+        self.found: dict[str, dict[str, Verdict]] = {}  # by module and name of the mutant
+        self.killers = b""  # numbers of the tests that failed last, 4 bytes each: they are tried first
 
     def pytest_collection_modifyitems(self, session: Any, items: list[Any]) -> None:
         """Keep the tests of the format."""
@@ -313,6 +314,7 @@ class Experiment:
         return True
 
     def _measure(self, session: Any) -> None:
+        """Measure time and executed lines of each test, in a child; kept while the sources are the same."""
         KEPT.mkdir(parents=True, exist_ok=True)
         kept = KEPT / f"{self.folder}.measured"
         sources = [path_of(name).read_text(encoding="utf-8") for name in judges() if name.startswith(f"{self.folder}/")]
@@ -336,6 +338,7 @@ class Experiment:
             raise SystemExit(f"mutation: without any change this fails: {broken}")
 
     def _measure_here(self, session: Any, tests: list[Test], kept: Path) -> int:
+        """Run the tests under coverage.py in this child and write time, result and lines of each to `kept`."""
         import coverage
 
         settle(session)
@@ -364,6 +367,7 @@ class Experiment:
         return 0
 
     def _module(self, session: Any, name: str) -> None:
+        """Run the tests against every mutant of a module, each in a child, and keep the outcomes."""
         module = importlib.import_module(f"exhume.formats.{name.replace('/', '.')}")
         source = path_of(name).read_text(encoding="utf-8")
         early = _lines_of_import(module, source)
@@ -382,6 +386,7 @@ class Experiment:
         killers.touch()
 
         def work(task: tuple[Mutant, list[int]]) -> int:
+            """Return 1 if a test fails with the mutant, 0 if none does, 2 if it needs a process of its own."""
             mutant, tests = task
             settle(session)
             code = compile(mutant.module(), str(path_of(name)), "exec", dont_inherit=True)
@@ -436,6 +441,7 @@ class Experiment:
         return set(json.loads(kept.read_text(encoding="utf-8"))["killed"]) if self.again and kept.exists() else set()
 
     def _tests_for(self, name: str, mutant: Mutant, early: set[int]) -> list[int]:
+        """Return the numbers of tests that run the changed lines, the most likely to fail first, within the budget."""
         lines = set(range(mutant.first, mutant.last + 1))
         at_import = bool(lines & early)
         chosen = [
@@ -463,6 +469,7 @@ class TooSlowError(BaseException):
 
 
 def _give_up(signum: int, frame: Any) -> None:
+    """End a test whose processor time is used up."""
     raise TooSlowError
 
 
@@ -624,6 +631,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _share(verdicts: dict[str, Verdict]) -> float:
+    """Return the share of mutants that were killed, without the equivalent ones."""
     counted = [v for v in verdicts.values() if v.outcome is not Outcome.EQUIVALENT]
     return sum(v.outcome is Outcome.KILLED for v in counted) / max(1, len(counted))
 

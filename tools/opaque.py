@@ -85,6 +85,7 @@ def opaque(schema: str, data: bytes) -> Counter[str]:
 
 
 def _leaves(tree: Field) -> Iterator[tuple[Field, Field]]:
+    """Yield each field without parts, after its parent."""
     for _, parent in tree.walk():
         for field in parent.children:
             if not field.children:
@@ -98,6 +99,7 @@ def _is_spelled(parent: Field, field: Field) -> bool:
 
 
 def _says_something(field: Field) -> bool:
+    """Return whether a field is more than plain bytes, by its type or its name."""
     if field.type != "bytes":
         return True
     return field.checksum != "" or "padding" in field.name or "reserved" in field.name or field.name == "magic"

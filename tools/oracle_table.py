@@ -21,9 +21,9 @@ import pytest
 from tools.blocks import write_block
 
 NOT_RUN = "the time of `make oracles` is over"
-_PROPERTY = "oracle"
-_INPUTS = "inputs"
-_DEADLINE = time.monotonic() + float(os.environ.get("EXHUME_ORACLE_SECONDS", "600"))
+_PROPERTY = "oracle"  # names of the properties that a test's report carries: its tools,
+_INPUTS = "inputs"  # and the number of inputs that it compared
+_DEADLINE = time.monotonic() + float(os.environ.get("EXHUME_ORACLE_SECONDS", "600"))  # no test begins later
 
 Row = tuple[str, str, str]
 """Format, tool, what is compared."""

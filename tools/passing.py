@@ -13,8 +13,11 @@ import re
 from collections.abc import Iterator
 
 _LIST = re.compile(r"( +)self\._debug\['(\w+)'\]\['arr'\] = \[\]")
+"""The line before a loop over elements: indentation, name of the list."""
 _NUMBER = re.compile(r"self\._io\.read_[suf](\d)(?:le|be)?\(\)")
+"""The reading of a number: its width in bytes."""
 _MADE = re.compile(r"[\w.]+\((?:(.*), )?(self\._io|_io__raw_\w+)(, self, self\._root)?\)")
+"""The making of an element of a type: arguments, stream, and the parents that types of the same file get."""
 
 
 def passed(text: str) -> str:

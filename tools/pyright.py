@@ -36,7 +36,7 @@ from tools.nodejs import ROOT, NodeError, find_node, npm_command
 OUT = ROOT / "build" / "pyright"
 HOME = ROOT / ".venv-pyright"
 """Where npm puts pyright: apart from what compiles specifications, which more people need."""
-VERSION = "1.1.414"
+VERSION = "1.1.414"  # of pyright
 
 PLAIN = ("reportUnusedExpression",)
 """What is not reported for examples: they show an expression for its value."""

@@ -40,6 +40,7 @@ SOME = ("zs", "clp_s", "image")
 """Chapters of the demo that every further Python runs; the first runs all."""
 
 ARM_TAGS = ("manylinux2014_aarch64", *(f"manylinux_2_{minor}_aarch64" for minor in (17, 24, 26, 27, 28, 31, 34)))
+"""Platform tags of the wheels that pip may install for aarch64."""
 
 
 class Ran(NamedTuple):
@@ -174,6 +175,7 @@ def run_arm(wheel: Path, root: Path, chapters: tuple[str, ...]) -> Ran:
 
 
 def _ran(wheel: Path, facts: tuple[str, str, str], chapters: tuple[str, ...]) -> Ran:
+    """Return the record of a run.  Raises `DistError` if the kernel is not the one that the wheel should bring."""
     system, python, kernel = facts
     if (kernel == "compiled") != ("-abi3-" in wheel.name):
         raise DistError(f"{wheel.name}: the kernel is {kernel}")

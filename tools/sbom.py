@@ -67,6 +67,7 @@ def sbom(metadata: bytes, compiled: Mapping[str, bytes], epoch: int, headers: st
 
 
 def _license(id: str) -> dict[str, Any]:
+    """Return the part of an entry that names its license."""
     return {"licenses": [{"license": {"id": id}}]}
 
 
@@ -86,6 +87,7 @@ def _library(name: str, version: str, license: str) -> dict[str, Any]:
 
 
 def _requirement(line: str) -> dict[str, Any]:
+    """Return the entry of a package that exhume requires, from a line of the metadata."""
     found = re.match(r"([A-Za-z0-9._-]+)(.*)", line)
     assert found is not None
     name = found[1].lower()
@@ -102,9 +104,11 @@ def _requirement(line: str) -> dict[str, Any]:
 
 
 def _tool(name: str) -> dict[str, Any]:
+    """Return the entry of a Python package that was used for the build."""
     return {"type": "application", "name": name, "version": importlib.metadata.version(name)}
 
 
 def _kaitai() -> str:
+    """Return the pinned version of Kaitai's compiler."""
     versions = json.loads((ROOT / "package.json").read_text(encoding="utf-8"))["dependencies"]
     return str(versions["kaitai-struct-compiler"])

@@ -44,7 +44,9 @@ FOLDERS = {
 """The page that a link to a folder leads to."""
 
 LINK = re.compile(r"(\]\()(?!\w+:|#)([^)#\s]+)(#[^)\s]*)?(\))")
+"""A Markdown link to a file of the project: opening, path, anchor, closing."""
 FENCE = re.compile(r"(^```.*?^```$)", re.DOTALL | re.MULTILINE)
+"""A block of code, in which nothing is a link."""
 EXIT_CODES = {
     ExitCode.DONE: "done",
     ExitCode.FAILED: "failed: unreadable, an error of the system, nothing survives",

@@ -16,6 +16,7 @@ from typing import Any
 from tools.blocks import write_block
 
 MOST = 60
+"""Tests that a default run may skip."""
 
 
 def table(skipped: list[tuple[str, str]]) -> str:

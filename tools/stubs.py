@@ -36,7 +36,7 @@ class Parameter(typing.NamedTuple):
     name: str
     type: str
     default: str | None
-    keyword: bool
+    keyword: bool  # whether it has to be named in a call
 
 
 @cache
@@ -196,6 +196,7 @@ def _creating(stub: Stub) -> str:
 
 
 def _rewriting(stub: Stub, name: str) -> str:
+    """Return the stub of `salvage` or `recode`, with the options of all formats."""
     function = getattr(exhume, name)
     front = stub.parameters(function)
     known = {one.name for one in front} | {"source", "archive", "output", "target"}

@@ -29,6 +29,7 @@ NARROW, WIDE = 80, 200
 """Columns of a window; the narrow one is what a terminal opens with."""
 
 EXPLAIN = ("explain", "phrases.zs", "--range", "0:0x40", "--depth", "2")
+"""The command whose output is shown."""
 
 
 def plain_svg(svg: str) -> str:

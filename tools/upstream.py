@@ -53,6 +53,7 @@ def moved(name: str, text: str) -> str:
     here = category(name)
 
     def imported(match: re.Match[str]) -> str:
+        """Return a line that imports a schema, with a path from the root if that is in another folder."""
         there = category(match[2])
         return match[0] if there == here else f"{match[1]}/{there}/{match[2]}"
 

@@ -209,7 +209,7 @@ def _disjoint(outcomes: list[SpanOutcome]) -> Iterator[tuple[int, int, SpanOutco
             heapq.heappop(open_)
             continue
         following = number
-        # The best span counts up to its end, or to the start of a better one.
+        # The best span counts until it ends, or a better one starts.
         while following < len(ordered) and ordered[following].span.start < end:
             if rank.index(ordered[following].outcome) < open_[0][0]:
                 end = ordered[following].span.start

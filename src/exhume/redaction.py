@@ -63,7 +63,7 @@ def is_secret(name: str) -> bool:
 
 def redact(text: str) -> str:
     """Return text without passwords, tokens and signatures: of URLs, queries, `KEY=VALUE`, JSON, XML, headers."""
-    # Most texts have no secret: test for a character of each pattern before it is compiled and searched.
+    # Most strings have no secret: test for a character of each pattern before it is compiled and searched.
     if "=" in text:
         text = re.sub(_QUERY, _pair, text)
         text = re.sub(_SEMICOLON, _pair, text)

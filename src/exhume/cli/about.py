@@ -84,7 +84,7 @@ def _liblzma() -> str | None:
     import ctypes
 
     try:
-        # Loading the extension module again gives access to the C library that it is linked with.
+        # The extension module, loaded by ctypes, provides access to the C library that it is linked with.
         version_string = ctypes.CDLL(_lzma.__file__).lzma_version_string
     except (AttributeError, OSError):
         return None

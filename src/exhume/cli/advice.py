@@ -118,7 +118,7 @@ def similar_options(wrong: str, known: Collection[str]) -> list[str]:
         for option, name in names.items()
         if (len(typed) > 1 and name.startswith(typed)) or (len(name) > 3 and typed.startswith(name))
     ]
-    # The nearest ones, if at most a third of the letters differ (one letter in short words, never more than two).
+    # The nearest ones, if at most one letter in three differs (one letter in short words, never more than two).
     far = {option: edits(typed, name) for option, name in names.items()}
     least = min(far.values(), default=0)
     close = [option for option, distance in far.items() if distance == least <= min(2, max(1, len(typed) // 3))]

@@ -36,7 +36,7 @@ from exhume.redaction import redact_all, redact_option
 
 
 class HashingStream(io.RawIOBase):
-    """A binary stream that hashes what is read or written through it.
+    """A binary stream that hashes all bytes read or written through it.
 
     It has no file descriptor, so that no data can bypass it (`os.sendfile` and the like need one).
     """
@@ -267,7 +267,7 @@ class Audit(activity.RunObserver):
         return digest
 
     def _previous(self, last: bytes | None) -> dict[str, Any]:
-        """Return the last record of the file, or, for an empty file, a stand-in with number 0.
+        """Return the last record of the file, or, for an empty file, a placeholder with number 0.
 
         Raises `WriterError` if the last line is not a record.
         """

@@ -102,12 +102,12 @@ def command(
                 print_failed(run, image.target, error)
             failed = image.errors or not sound
             outcomes.add(ExitCode.FAILED if failed else _outcome(image.archives))
-    # An image without archives is no failure if another one has some.
+    # If one image has archives, another may have none.
     return ExitCode.DONE if outcomes <= {ExitCode.DONE, ExitCode.NO} and ExitCode.DONE in outcomes else worst(outcomes)
 
 
 def _joined(run: Run, chosen: Targets) -> Targets:
-    """Return the images without later segments of split images, for which the first stands; print notes on these."""
+    """Return the images without later segments of split images, which the first represents; print notes on these."""
     if not isinstance(chosen.names, list):
         return chosen
     sets = {name: split_set(name) for name in chosen.names}

@@ -155,7 +155,7 @@ def _print_fields_of(
     """Print the fields of each section in `seen`, to `depth` levels (None: all), after a hex dump if `dumping`."""
     from exhume.cli.explained import print_bytes, print_fields
 
-    printed: set[str] = set()  # texts that are not printed a second time
+    printed: set[str] = set()  # notes and descriptions that are not printed a second time
     for item in seen:
         if dumping:
             print_bytes(run, archive.sections(), item, selection)

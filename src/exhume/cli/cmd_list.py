@@ -179,7 +179,7 @@ _GUID = re.compile(r"\b([0-9a-f]{4})[0-9a-f]{4}(?:-[0-9a-f]{4}){3}-[0-9a-f]{8}([
 SECTION_COLUMNS = ["file", "offset", "size", "kind", "codec", "section", "note"]
 
 _ALIKE = ("kind", "codec", "note")
-"""Columns that sections of one sort have in common, so that a `SectionRun` stores them once for each sort."""
+"""Columns that similar sections have in common; a `SectionRun` stores them once for each of its `forms`."""
 
 
 def _without_guid(name: str, file: str) -> str:
@@ -205,7 +205,7 @@ def _section_columns(found: SectionMap) -> list[list[Any]]:
                 (span.source, span.start, span.size, part.kind, part.codec, name, part.note)
             )
         else:
-            # `forms` has a model section for each sort; `sorts` names the sort of each section.
+            # `forms` has model sections by number; `sorts` has, for each section, the number of its model.
             alike = ({sort: getattr(form, name) for sort, form in part.forms.items()} for name in _ALIKE)
             kinds, codecs, notes = (map(values.__getitem__, part.sorts) for values in alike)
             files = repeat(part.span.source, len(part))

@@ -237,7 +237,7 @@ class _ResultPlayer(Player):
             super().play(event)
 
     def named(self, text: bytes) -> bytes:
-        """Return a piece of the printed matches with the name of the target before each line that begins in it."""
+        """Return a chunk of printed matches with the name of the target before each line that begins in it."""
         if self._prefix is None:
             self._prefix = self._name() if self._named is not False else b""
         if not self._prefix or not text:

@@ -43,7 +43,7 @@ def hex_lines(
     A byte has the color of the innermost field that contains it, and `marked` is shown in reverse video; without colors
     it is followed by `<`.  Propagates errors from `read`.
     """
-    # Names are shown next to the bytes if the terminal has room for them; else they follow the dump.
+    # Names are shown next to the bytes if the terminal is wide enough; else they follow the dump.
     owners, names = _owners(fields, start, stop)
     has_names = screen.width is None or screen.width - OFFSETS - ROW * 4 - 7 >= NAMES
     data = read(start, stop)
@@ -127,7 +127,7 @@ def _labels(screen: Screen, named: Sequence[tuple[int, str]], used: int) -> str:
 
     `named` has number and name of each field, `used` is the number of columns that are taken.
     """
-    out, left = "", 60 if screen.width is None else screen.width - used  # columns; 60 when output is no terminal
+    out, left = "", 60 if screen.width is None else screen.width - used  # columns; 60 without a terminal
     for at, (number, name) in enumerate(named):
         last = at == len(named) - 1
         if len(name) > left - (0 if last else 2):

@@ -367,7 +367,7 @@ def _members(archive: Archive, query: str) -> Iterator[dict[str, Any]]:
 def _record(item: Any) -> dict[str, Any]:
     """Return the columns of one record: its keys, and its place in the archive.
 
-    The keys are in the item's `record` (or `user`, for KV-IR), unless that is a text or bytes.
+    The keys are in the item's `record` (or `user`, for KV-IR), unless that is a string or bytes.
     """
     values = dict(jsonable(item))
     values.pop("target", None)

@@ -23,7 +23,7 @@ from exhume.errors import ExhumeError, SourceError, UnrecognizedFormatError
 from exhume.redaction import redact
 
 UNRECOGNIZED = "unrecognized"
-"""The kind of a file that is no archive; `Kind` has the others."""
+"""The kind of a file that is not recognized as an archive; `Kind` has the others."""
 
 # Kinds of files in the totals at the end, in their order: one, several.
 _LABELS = {

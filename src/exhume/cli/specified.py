@@ -25,7 +25,7 @@ NAMED = 20
 
 WITHOUT = "fields without a column"  # a kind of loss in the report of an export
 UNREAD = "values that cannot be read"  # another kind of loss; they are null in the table
-SAME = "always the same"  # reason to omit a field that is no loss
+SAME = "always the same"  # reason to omit a field, which loses nothing
 
 
 def specification_of(ksy: str, imports: tuple[str, ...]) -> Specification:

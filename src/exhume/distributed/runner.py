@@ -219,7 +219,7 @@ class _RunLoop:
                     if room > 0 and not self._exhausted
                     else []
                 )
-                self._exhausted |= room > 0 and not group  # there was room, and nothing came
+                self._exhausted |= room > 0 and not group  # units were allowed, and none came
                 self._held += len(group)
             if not group:
                 return

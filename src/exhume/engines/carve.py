@@ -1,7 +1,8 @@
 """The carve engine: finds archives inside raw bytes, called the image: a disk image, a memory dump, any file.
 
 A signature is a fixed byte string (magic) by which a format is recognized, `offset` bytes from the start of an archive.
-A hit is an occurrence of it; the format's `locate` examines what is there.  A find is an archive that it confirmed.
+A hit is an occurrence of it; the format's `locate` examines the bytes around it.  A find is an archive that was
+confirmed there.
 
 One pass over the image looks for the signatures of every format; each hit goes to the format's own `locate`, which
 finds the exact span and verifies it.  pyperscan searches where it is installed, the kernel otherwise.  Memory is
@@ -112,7 +113,7 @@ class _Hyperscan:
         self._scanner = self._database.build(self._hits, self._on_match)
 
     def _on_match(self, hits: list[tuple[int, int]], index: int, start: int, end: int) -> Any:
-        """Collect a match and go on.  pyperscan reports its end exactly, but not its start."""
+        """Collect a match, and continue.  pyperscan reports its end exactly, but not its start."""
         hits.append((index, end))
         return self._pyperscan.Scan.Continue
 
@@ -274,7 +275,7 @@ def _on_threads(
     pieces = range(start, stop, PIECE)
 
     def one(at: int) -> list[CarvedArchive]:
-        """Search one piece of the image, in a thread."""
+        """Search `PIECE` bytes of the image, in a thread."""
         return list(search(at, min(at + PIECE, stop)))
 
     found = map_ordered(one, pieces, jobs, ahead=AHEAD * (jobs or cpu_count()), leave=True)

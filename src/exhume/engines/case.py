@@ -95,7 +95,7 @@ class CaseArchive:
 
 @dataclass(slots=True)
 class Group:
-    """Pieces of one archive that were found apart (an Ark log's manifest and splits, a bundle's shards), put together.
+    """Pieces of one archive that were found apart (an Ark log's manifest and splits, a bundle's shards), joined.
 
     `archive` names the archive, `basis` is why the pieces belong together, `archives` are their numbers.  `folder` is
     the directory to which they were copied under their original names.

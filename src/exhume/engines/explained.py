@@ -33,7 +33,7 @@ NEARBY = 64 << 20
 """Bytes elsewhere that are read for the checksums of a section that a person views."""
 
 NARROWED = "elements outside the range were not read: fields that they place inside it are not shown (--all shows them)"
-"""Note on a section of which only elements in the requested range were parsed."""
+"""Note on a section whose elements outside of the requested range were not parsed."""
 
 
 @dataclass(slots=True)

@@ -1,7 +1,7 @@
 """Archives as file systems: of named files (`caf://`, `databundle://`), and of decompressed sections (`clps://`, `zs://`).
 
 fsspec calls the methods of `ReadOnlyFileSystem`; those here find what is at a path.  `held` is the open archive, shared
-by all threads, with `notes`, a dictionary for what was read from it (`base.py`).  A section is a range of an archive's
+by all threads, with `notes`, a dictionary of data read from it (`base.py`).  A section is a range of an archive's
 bytes with one purpose; `section.load` decompresses it, and is None if it is stored uncompressed.
 """
 

@@ -165,7 +165,7 @@ class ArchiveDataset(dataset.Dataset):  # type: ignore[misc]
     def _scan_and_cache(self, reader: Any, needed: Sequence[str], kept: Mapping[str, Any]) -> Iterator[Any]:
         """The batches of a reader joined with the kept columns; its own columns are kept at the end."""
         schema, room, row = self._schema_of(needed), self._kept.limit, 0  # `room`: bytes that may still be kept
-        held: dict[str, list[Any]] = {name: [] for name in reader.schema.names}  # what was read, by column
+        held: dict[str, list[Any]] = {name: [] for name in reader.schema.names}  # arrays read so far, by column
         for batch in reader:
             columns = dict(zip(batch.schema.names, batch.columns, strict=True))
             for name in list(held):

@@ -22,7 +22,7 @@ from exhume.io.source import BytesSource, Source
 from exhume.registry import get_format, rules_of
 
 NOISE = (b"", b"\0", b"\xff" * 4, b"hello, world\n" * 50, bytes(range(256)) * 8, b"PK\3\4" + bytes(200))
-"""Contents of files that are no archive of any format."""
+"""Contents of files that are not archives of any format."""
 
 
 class ArchiveContract:

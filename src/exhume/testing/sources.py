@@ -84,7 +84,7 @@ def failing(after: int) -> Callable[[int, int, bytes], bytes]:
     left = [after]  # reads that still work; a list, so that `lie` can change it
 
     def lie(offset: int, size: int, data: bytes) -> bytes:
-        """Return what was read, or fail."""
+        """Return the data unchanged, or fail."""
         left[0] -= 1
         if left[0] < 0:
             raise SourceError("input/output error", span=Span("<failing>", offset, offset + size))
