@@ -16,9 +16,10 @@ from exhume.errors import ExhumeError, LimitExceededError, QueryError
 from exhume.formats.clp_s.layout import NodeType, SchemaTree
 from exhume.formats.clp_s.query import condition
 from exhume.formats.clp_s.query.operand import ALL
+from exhume.formats.clp_s.query.options import Options
 from exhume.formats.clp_s.query.resolve import Resolver
 from exhume.formats.clp_s.query.search import Search, resolve_projection
-from exhume.formats.clp_s.query.tree import Options, parse_column
+from exhume.formats.clp_s.query.tree import parse_column
 from exhume.formats.clp_s.reader import ClpSArchive, open_archive
 from exhume.formats.clp_s.writer import create
 from exhume.io.local import FileSource

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 import exhume
 from exhume.errors import QueryError
+from exhume.formats.clp_s.query.options import Options
 from exhume.formats.clp_s.query.search import Search, resolve_projection
-from exhume.formats.clp_s.query.tree import Options
 from exhume.formats.clp_s.reader import ClpSArchive, open_archive
 from exhume.io.local import FileSource
 from tests.clp_s.oracle import ORACLES, Oracle

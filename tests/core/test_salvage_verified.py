@@ -78,9 +78,11 @@ def test_output_that_is_sound_but_lacks_what_was_recovered(
 ) -> None:
     """As a fault of a writer, or of the memory, would leave it."""
     add = ZsWriter.add_payload
-    monkeypatch.setattr(
-        ZsWriter, "add_payload", lambda self, data: add(self, change(data) if data.endswith(LAST) else data)
-    )
+
+    def faulty(self: ZsWriter, payload: bytes, stored: bytes) -> None:
+        add(self, *((change(payload),) if payload.endswith(LAST) else (payload, stored)))
+
+    monkeypatch.setattr(ZsWriter, "add_payload", faulty)
     ran = exhume_cli("salvage", OWN / "zs/words-deflate.zs", "-o", tmp_path / "out.zs")
     assert (ran.code, "EX-708" in ran.text, reported in ran.text) == (1, True, True), ran.text
     assert exhume.verify(tmp_path / "out.zs").ok

@@ -84,6 +84,24 @@ def test_whole_file_is_kept_whole(whole: bytes, tmp_path: Path) -> None:
         assert archive.metadata == METADATA
 
 
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_blocks_are_copied_as_they_are_stored(jobs: int, tmp_path: Path) -> None:
+    """Not as the writer would compress them."""
+
+    def stored(data: Any) -> list[bytes]:
+        with reader(data) as archive:
+            return [bytes(b.body) for b in archive.file.walk(archive.header.blocks_offset) if b.is_data]
+
+    with ZsWriter(tmp_path / "a.zs", codec="deflate", level="stored", block_size=100) as out:
+        out.add_records(WORDS)
+    data = (tmp_path / "a.zs").read_bytes()
+    blocks = stored(data)
+    rescue(data[:-1], tmp_path, jobs=jobs)
+    kept = stored(tmp_path / "saved.zs")
+    assert len(kept) > 2
+    assert kept == blocks[: len(kept)]
+
+
 @pytest.mark.slow
 def test_one_bad_byte_costs_one_block(whole: bytes, tmp_path: Path) -> None:
     with reader(whole) as archive:

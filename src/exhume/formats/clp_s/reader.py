@@ -29,8 +29,8 @@ from exhume.limits import DEFAULT_LIMITS, Limits
 if TYPE_CHECKING:
     from exhume.formats.clp_s.arrow import ClpSTableOptions
     from exhume.formats.clp_s.layout import TimestampRange
+    from exhume.formats.clp_s.query.options import QueryOptions
     from exhume.formats.clp_s.query.search import Search
-    from exhume.formats.clp_s.query.tree import QueryOptions
     from exhume.formats.clp_s.read.records import RecordWithOrigin
     from exhume.formats.clp_s.read.tables import Table
     from exhume.layout.sections import SectionMap
@@ -348,7 +348,7 @@ class ClpSArchive(TableArchive):
         `jobs`, `widest`.
         """
         from exhume.formats.clp_s.arrow import to_arrow
-        from exhume.formats.clp_s.query.tree import Options
+        from exhume.formats.clp_s.query.options import Options
 
         check_keywords("to_arrow()", options, to_arrow, Options)
         return to_arrow(self, **options)

@@ -23,7 +23,7 @@ from exhume.limits import DEFAULT_LIMITS, Limits
 
 if TYPE_CHECKING:
     from exhume.findings import Finding
-    from exhume.formats.clp_s.query.tree import QueryOptions
+    from exhume.formats.clp_s.query.options import QueryOptions
     from exhume.formats.kv_ir.arrow import KvIrTableOptions
     from exhume.formats.kv_ir.info import KvIrInfo
     from exhume.layout.sections import SectionMap
@@ -230,7 +230,7 @@ class KvIrArchive(StreamArchive):
         the matches before it.
         """
         from exhume.formats.clp_s.query.kql import parse
-        from exhume.formats.clp_s.query.tree import Options
+        from exhume.formats.clp_s.query.options import Options
         from exhume.formats.kv_ir.rows import ROOTS, archives
 
         check_keywords("search()", options, Options, KvIrArchive.search)

@@ -10,6 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from itertools import starmap
 from pathlib import Path
 from typing import Any
 
@@ -407,15 +408,17 @@ def _guess_codec(recovery: Recovery, block: RawBlock) -> bool:
     return False
 
 
-def _payloads(recovery: Recovery, jobs: int) -> Iterator[bytes]:
-    """The payloads of the kept blocks, in the order of the file."""
+def _payloads(recovery: Recovery, jobs: int) -> Iterator[tuple[bytes, bytes]]:
+    """The payloads of the kept blocks and their compressed form, in the order of the file."""
     file = recovery.file
-    return map_ordered(lambda kept: file.payload(file.read(kept.offset, kept.size)), recovery.kept, jobs)
+    return map_ordered(
+        lambda kept: (file.payload(raw := file.read(kept.offset, kept.size)), bytes(raw.body[1:])), recovery.kept, jobs
+    )
 
 
 def _records(recovery: Recovery, sorter: ExternalSorter, jobs: int) -> Iterator[bytes]:
     """All kept records in ascending order, whatever order their blocks are in."""
-    for payload in _payloads(recovery, jobs):
+    for payload, _ in _payloads(recovery, jobs):
         for part in split_in_parts(memoryview(payload)):
             if recovery.sorted:
                 yield from part
@@ -425,14 +428,14 @@ def _records(recovery: Recovery, sorter: ExternalSorter, jobs: int) -> Iterator[
 
 
 def _write_archive(recovery: Recovery, output: Path, jobs: int) -> None:
-    """Write the recovered records as a new archive, sorted if they were not."""
+    """Write the recovered records as a new archive, sorted if they were not; sorted blocks stay as they are stored."""
     codec: Any = {stored: name for name, stored in STORED_CODECS.items()}[recovery.file.header.codec]
     with (
         ZsWriter(output, metadata=recovery.metadata, codec=codec, default_metadata=False, jobs=jobs) as writer,
         ExternalSorter() as sorter,
     ):
         if recovery.sorted:
-            deque(map(writer.add_payload, _payloads(recovery, jobs)), maxlen=0)  # which holds none of them any longer
+            deque(starmap(writer.add_payload, _payloads(recovery, jobs)), maxlen=0)  # which holds none any longer
         else:
             recovery.notes.append("the records were not in order: they were sorted")
             writer.add_records(_records(recovery, sorter, jobs))

@@ -13,7 +13,16 @@ from exhume.archive import Progress, Writer, no_progress
 from exhume.codecs.checksums import crc64_xz, sha256
 from exhume.counts import counted
 from exhume.errors import Span, WriterError
-from exhume.formats.zs.encode import Codec, Encoded, compressor, encode_block, encode_data, is_smaller, shortest_key
+from exhume.formats.zs.encode import (
+    Codec,
+    Compressor,
+    Encoded,
+    compressor,
+    encode_block,
+    encode_data,
+    is_smaller,
+    shortest_key,
+)
 from exhume.formats.zs.framing import Framing, framing
 from exhume.formats.zs.head import encode_metadata
 from exhume.formats.zs.layout import (
@@ -117,7 +126,8 @@ class ZsWriter(Writer):
             encode_metadata(metadata or {}, default_metadata=default_metadata),
         )
         self._jobs = jobs or cpu_count()
-        self._calls = OrderedCalls(partial(encode_data, compress_payload=self._compress), self._jobs)
+        self._encode = partial(_encode, self._compress)
+        self._calls = OrderedCalls(self._encode, self._jobs)
         self._digest = sha256()
         self._last: bytes | memoryview | None = None
         self._pending: list[list[IndexEntry]] = []
@@ -164,15 +174,19 @@ class ZsWriter(Writer):
         if chosen:
             self._submit(frame_records(chosen))
 
-    def add_payload(self, payload: bytes) -> None:
-        """Add a data block's payload: records with uleb128 lengths.  Raises `WriterError` when it is malformed."""
+    def add_payload(self, payload: bytes, stored: bytes | None = None) -> None:
+        """Add a data block's payload: records with uleb128 lengths.
+
+        `stored` is its compressed form, by the codec of this file; without it, the payload is compressed.  Raises
+        `WriterError` when the payload is malformed.
+        """
         self._flush_buffer()
         try:
             scan_records(payload)
         except MalformedRecordsError as error:
             raise WriterError(f"a malformed payload: {error}") from error
         if payload:
-            self._submit(payload)
+            self._submit(payload, stored)
 
     def add_file(
         self,
@@ -201,8 +215,8 @@ class ZsWriter(Writer):
             records, self._buffer, self._buffered = self._buffer, [], 0
             self._submit(frame_records(records))
 
-    def _submit(self, payload: bytes) -> None:
-        """Write a data block, or queue it for compression by `jobs` workers.
+    def _submit(self, payload: bytes, stored: bytes | None = None) -> None:
+        """Write a data block, compressed as `stored` or not yet, or queue it for `jobs` workers.
 
         At most two blocks for each worker wait in the queue. Raises `WriterError` for a block too large to read.
         """
@@ -215,9 +229,9 @@ class ZsWriter(Writer):
                 actual=counted(len(payload), "bytes"),
             )
         if self._jobs == 1:
-            self._put_data(encode_data(payload, self._compress))
+            self._put_data(self._encode((payload, stored)))
             return
-        self._calls.submit(payload)
+        self._calls.submit((payload, stored))
         self._drain(2 * self._jobs)
 
     def _drain(self, most: int = 0) -> None:
@@ -341,6 +355,12 @@ LARGEST_RECORD = LARGEST_BLOCK
 
 READ_SIZE = 1 << 20
 """Bytes that are read at a time."""
+
+
+def _encode(compress_payload: Compressor, block: tuple[bytes, bytes | None]) -> Encoded:
+    """Make a data block of a payload and its compressed form; without one, the payload is compressed."""
+    payload, stored = block
+    return encode_data(payload, compress_payload if stored is None else lambda _: stored)
 
 
 def iter_payloads(file: BinaryIO, shape: Framing, block_size: int) -> Iterator[tuple[bytes, int]]:

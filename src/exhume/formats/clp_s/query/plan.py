@@ -16,6 +16,7 @@ from exhume.formats.clp_s.layout import Schema, TableEntry, TimestampRange
 from exhume.formats.clp_s.query import kernel as searchkernel
 from exhume.formats.clp_s.query.condition import NEVER, ColumnTest, Condition, compile_condition, tests_of
 from exhume.formats.clp_s.query.operand import ALL, STRINGS, TEXTS, instant_operand
+from exhume.formats.clp_s.query.options import Options
 from exhume.formats.clp_s.query.requirement import (
     Check,
     Requirement,
@@ -33,7 +34,6 @@ from exhume.formats.clp_s.query.tree import (
     Dialect,
     EscapeError,
     Expression,
-    Options,
     Version,
     dialect_of,
     parse_column,

@@ -18,10 +18,11 @@ from exhume.errors import ExhumeError, QueryError
 from exhume.formats.clp_s.layout import NodeType
 from exhume.formats.clp_s.query import kql
 from exhume.formats.clp_s.query.evaluate import Evaluator, RunSearch, are_many
+from exhume.formats.clp_s.query.options import Options, QueryOptions
 from exhume.formats.clp_s.query.plan import Plan, TablePlan, make_plan
 from exhume.formats.clp_s.query.requirement import Requirement, checks_of
 from exhume.formats.clp_s.query.resolve import LITERAL_TYPES
-from exhume.formats.clp_s.query.tree import Column, EscapeError, Expression, Key, Options, QueryOptions, parse_column
+from exhume.formats.clp_s.query.tree import Column, EscapeError, Expression, Key, parse_column
 from exhume.formats.clp_s.read.blocks import (
     Prefetcher,
     Printed,
