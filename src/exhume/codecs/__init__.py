@@ -2,7 +2,8 @@
 
 Each function takes the stored bytes and `max_size`, the most bytes that it may return, and raises `CodecError`
 (corrupt, truncated, or followed by forbidden bytes) or `LimitExceededError`.  Formats turn these into their own rule
-with `raise RULE.error(...) from error`.
+with `raise RULE.error(...) from error`.  A codec is a compression format by the name in `CODECS`; a payload is the part
+of an archive that one call decompresses.
 """
 
 from __future__ import annotations

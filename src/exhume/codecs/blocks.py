@@ -1,4 +1,9 @@
-"""Snappy and LZ4: raw blocks without a frame around them, and frames of LZ4."""
+"""Snappy and LZ4: raw blocks without a frame around them, and frames of LZ4.
+
+Both formats are sequences of literals (bytes stored as they are) and copies (an offset back into the output, and a
+length).  A raw block is such a sequence alone; an LZ4 frame adds a magic number, sizes and checksums.  The package
+`cramjam` decodes the blocks; this module finds where they end and checks what it does not.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +19,11 @@ from exhume.errors import CodecError, MissingDependencyError, UnsupportedFeature
 
 
 def snappy_size(data: Buffer) -> tuple[int, int]:
-    """Declared size of a raw Snappy block and the length of that declaration.  Raises `CodecError`."""
+    """Return the decompressed size that a raw Snappy block declares, and the bytes that this declaration takes.
+
+    It is a varint of at most five bytes: 7 bits each, the lowest first; the top bit says that another follows.
+    Raises `CodecError`.
+    """
     value = shift = 0
     for index, byte in enumerate(data[:5]):
         value |= (byte & 0x7F) << shift
@@ -47,10 +56,10 @@ def snappy_end(data: Buffer) -> tuple[int, int]:
                 at += extra
             length += 1
             at += length
-        elif kind == 1:
+        elif kind == 1:  # a copy of 4 to 11 bytes; one more byte of its offset follows
             length = ((tag >> 2) & 7) + 4
             at += 1
-        else:
+        else:  # a copy of 1 to 64 bytes; its offset follows in 2 bytes (kind 2) or 4 (kind 3)
             length = (tag >> 2) + 1
             at += 2 if kind == 2 else 4
         out += length
@@ -64,12 +73,17 @@ def snappy_end(data: Buffer) -> tuple[int, int]:
 
 
 def snappy(data: Buffer, max_size: int, size: int | None) -> Decoded:
-    """The raw Snappy block at the start of `data`.  Raises `CodecError`, or `LimitExceededError` beyond `max_size`."""
+    """The raw Snappy block at the start of `data`.  Raises `CodecError`, or `LimitExceededError` beyond `max_size`.
+
+    `size` is not used: `decompress_prefix` compares it with the result.
+    """
     stated, _ = snappy_size(data)
     if stated > max_size:
         raise over_budget("snappy", max_size, stated)
     raw = bytes(data)
-    with suppress(Exception):  # as below; as a rule nothing follows the block, and finding its end costs as much again
+    # First as if nothing followed the block, which is the rule: finding its end takes as long as decompressing it.
+    # If that fails, the block is tried again without the bytes after its end.
+    with suppress(Exception):
         return Decoded(bytes(_cramjam().snappy.decompress_raw(raw)), len(raw))
     used, _ = snappy_end(raw)
     try:
@@ -87,6 +101,7 @@ def lz4_block(data: Buffer, max_size: int, size: int | None) -> Decoded:
     if size is None:
         raise UnsupportedFeatureError("lz4: a block without its decompressed size cannot be decoded")
     if size == 0:
+        # An empty block has zero bytes, or one token (see `_with_prefix`) without literals.
         if bytes(data) not in (b"", b"\0"):
             raise CodecError("lz4: corrupt block", expected="an empty block", actual=counted(len(data), "bytes"))
         return Decoded(b"", len(data))
@@ -127,7 +142,12 @@ def primed_lz4(dictionary: bytes) -> Decoder:
 
 
 def _with_prefix(raw: bytes, prefix: bytes) -> bytes:
-    """Return a block that decodes to `prefix` and then to what `raw` does, which may refer back into the prefix."""
+    """Return a block that decodes to `prefix` and then to what `raw` does, which may refer back into the prefix.
+
+    A block starts with a token: the upper 4 bits are the number of literals, the lower 4 the length of the copy after
+    them.  If the number is 15, the bytes after the token are added to it, up to the first one below 255.  The result
+    states a number that is larger by the prefix's length.
+    """
     literals, at = raw[0] >> 4, 1
     if literals == 15:
         while at < len(raw):
@@ -142,6 +162,7 @@ def _with_prefix(raw: bytes, prefix: bytes) -> bytes:
 
 
 LZ4_FRAME_MAGIC = b"\x04\x22\x4d\x18"
+"""The first bytes of a frame: 0x184D2204, little-endian."""
 LZ4_NAMES_DICTIONARY = 1
 """The flag of a frame, in the byte after the magic number, that says that it names the dictionary it needs."""
 
@@ -176,7 +197,8 @@ def lz4_frames(take: Callable[[int], bytes]) -> Iterator[bytes]:
     while magic:
         if magic == LZ4_FRAME_MAGIC:
             yield from _lz4_frame_blocks(take)
-        elif len(magic) == 4 and magic[0] & 0xF0 == 0x50 and magic[1:] == b"\x2a\x4d\x18":  # to be skipped
+        elif len(magic) == 4 and magic[0] & 0xF0 == 0x50 and magic[1:] == b"\x2a\x4d\x18":
+            # A skippable frame (magic numbers 0x184D2A50 to 0x184D2A5F): its size, and bytes for other programs.
             left = int.from_bytes(_exactly(take, 4), "little")
             while left:
                 left -= len(_exactly(take, min(left, 1 << 20)))
@@ -186,11 +208,17 @@ def lz4_frames(take: Callable[[int], bytes]) -> Iterator[bytes]:
 
 
 def _lz4_frame_blocks(take: Callable[[int], bytes]) -> Iterator[bytes]:
-    """Yield the blocks of a frame whose magic number has been read."""
+    """Yield the decompressed blocks of a frame whose magic number has been read.
+
+    The frame continues with a descriptor: two bytes of flags, the size of the content (optional) and a checksum of one
+    byte.  Each block follows its size, 0 ends them.  Raises `CodecError` and `UnsupportedFeatureError`.
+    """
     from exhume.codecs.checksums import RunningChecksum, xxhash32
 
     head = _exactly(take, 2)
     flags = head[0]
+    # Blocks refer back to earlier ones; each block has a checksum; the descriptor has the content's size; a checksum of
+    # the content ends the frame.
     linked, checked, sized, summed = not flags & 0x20, flags & 0x10, flags & 0x08, flags & 0x04
     if flags & LZ4_NAMES_DICTIONARY:
         raise UnsupportedFeatureError("lz4: the frame needs a dictionary")
@@ -202,9 +230,9 @@ def _lz4_frame_blocks(take: Callable[[int], bytes]) -> Iterator[bytes]:
     if _exactly(take, 1)[0] != xxhash32(head) >> 8 & 0xFF:
         raise CodecError("lz4: the checksum of the frame's descriptor does not match")
     content = RunningChecksum("xxhash32")
-    total, window = 0, b""
+    total, window = 0, b""  # the window is the content that the next block may refer back to
     while size := int.from_bytes(_exactly(take, 4), "little"):
-        is_plain, size = size >> 31, size & 0x7FFFFFFF
+        is_plain, size = size >> 31, size & 0x7FFFFFFF  # the top bit: the block is not compressed
         if size > most:
             raise CodecError("lz4: corrupt frame", expected=f"a block of at most {counted(most, 'bytes')}", actual=size)
         raw = _exactly(take, size)

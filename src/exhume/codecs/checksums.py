@@ -27,6 +27,7 @@ def crc32c(data: bytes | bytearray | memoryview, initial: int | None = None) -> 
 
 
 _MASK_DELTA = 0xA282EAD8
+"""The constant that LevelDB adds to a checksum that it stores."""
 
 
 def mask_crc32c(crc: int) -> int:
@@ -89,8 +90,8 @@ class RunningChecksum:
 
     def __init__(self, kind: str) -> None:
         """Start a checksum of `kind`: xxhash32, xxhash64, xxh3, crc32c or none."""
-        self._crc: int | None = 0
-        self._engine: Any = None
+        self._crc: int | None = 0  # the CRC-32C so far; None for `none`
+        self._engine: Any = None  # the hasher of `xxhash`, if `kind` is one of its
         if kind.startswith("xx"):
             import xxhash
 

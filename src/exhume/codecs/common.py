@@ -10,6 +10,7 @@ from exhume.errors import CodecError, LimitExceededError
 from exhume.tuples import NamedTuple
 
 Buffer = bytes | bytearray | memoryview
+"""Bytes as every decoder takes them."""
 
 
 class Decoded(NamedTuple):
@@ -17,6 +18,7 @@ class Decoded(NamedTuple):
 
     data: bytes
     consumed: int
+    """Stored bytes of the stream: those of the input without what follows it."""
 
 
 Decoder = Callable[[Buffer, int, int | None], Decoded]
@@ -24,7 +26,7 @@ Decoder = Callable[[Buffer, int, int | None], Decoded]
 
 
 def over_budget(codec: str, max_size: int, actual: Any = None) -> LimitExceededError:
-    """The error of a payload that would pass its output budget."""
+    """The error of a payload that would pass its output budget, `max_size` bytes; `actual` is its size, if known."""
     return LimitExceededError(
         f"{codec}: the payload decompresses to more than is allowed (raise the limit payload_size or expansion)",
         expected=f"at most {counted(max_size, 'bytes')}",
@@ -33,7 +35,10 @@ def over_budget(codec: str, max_size: int, actual: Any = None) -> LimitExceededE
 
 
 def none(data: Buffer, max_size: int, size: int | None) -> Decoded:
-    """Bytes stored as they are.  Raises `CodecError` when truncated, `LimitExceededError` beyond `max_size`."""
+    """The decoder of the codec `none`: bytes stored as they are, `size` of them or all.
+
+    Raises `CodecError` when truncated, `LimitExceededError` beyond `max_size`.
+    """
     length = len(data) if size is None else size
     if length > max_size:
         raise over_budget("none", max_size, length)

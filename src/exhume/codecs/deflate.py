@@ -1,4 +1,8 @@
-"""deflate, zlib and gzip: decompressed by ISA-L where it is installed, else by zlib; compressed by libdeflate."""
+"""deflate, zlib and gzip: decompressed by ISA-L where it is installed, else by zlib; compressed by libdeflate.
+
+deflate is a bare compressed stream; zlib and gzip put a header before it and a checksum after it.  gzip is always
+decompressed by zlib.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +15,14 @@ from exhume.counts import counted
 from exhume.errors import CodecError, MissingDependencyError
 
 INFLATE_FIRST = 1 << 20
-"""Bytes that ISA-L may return in the first step."""
+"""Bytes that ISA-L may return in the first step; see `_igzip_family`."""
 
 
 def _ended(name: str, engine: Any, data: Buffer, out: bytes, max_size: int) -> Decoded:
-    """The decoded bytes, after a check that the stream ended within its budget."""
+    """Return the decoded bytes `out` of the codec `name`, after a check that the stream ended within its budget.
+
+    `engine` is the decompressor, which knows whether the stream ended and which bytes of `data` are after it.
+    """
     if len(out) > max_size:
         raise over_budget(name, max_size)
     if not engine.eof:
@@ -49,7 +56,10 @@ def igzip_lib() -> Any:
 
 
 def _igzip_family(name: str, wbits: int, flag: str) -> Decoder:
-    """A decoder that uses ISA-L where it is installed, else zlib; both check the trailer of the container."""
+    """A decoder that uses ISA-L where it is installed, else zlib; both check the trailer of the container.
+
+    `wbits` is zlib's number of the container (see `_zlib_family`), `flag` the name of ISA-L's constant for it.
+    """
     fallback = _zlib_family(name, wbits)
 
     def decode(data: Buffer, max_size: int, size: int | None) -> Decoded:
@@ -86,7 +96,7 @@ def inflated_size(data: Buffer, limit: int) -> int:
     try:
         while not engine.eof and total <= limit:
             piece = engine.decompress(rest, 1 << 20)
-            rest = engine.unconsumed_tail if igzip is None else b""
+            rest = engine.unconsumed_tail if igzip is None else b""  # ISA-L keeps what it has not used itself
             total += len(piece)
             if not piece:
                 break
@@ -95,6 +105,7 @@ def inflated_size(data: Buffer, limit: int) -> int:
     return total
 
 
+# The decoders of the three codecs.
 deflate: Decoder = _igzip_family("deflate", -15, "DECOMP_DEFLATE")
 zlib_stream: Decoder = _igzip_family("zlib", 15, "DECOMP_ZLIB")
 gzip: Decoder = _zlib_family("gzip", 31)

@@ -1,4 +1,10 @@
-"""Payloads of several zstd frames that state their sizes: each frame is decompressed when bytes of it are requested."""
+"""Payloads of several zstd frames that state their sizes: each frame is decompressed when bytes of it are requested.
+
+A zstd frame is a compressed stream that can be decoded on its own; a payload (the bytes that one compressed part of an
+archive becomes) may be stored as many of them.  `frames_of` and `frames_at` return a `FramedPayload`, which keeps what
+it decompressed; its `frame_reader` returns a `FrameCache`, which evicts frames.  In this module `places` are the ranges
+of frames, `start` and `stop` are positions in the decompressed payload, and frames are numbered from 0.
+"""
 
 from __future__ import annotations
 
@@ -23,10 +29,13 @@ Reading = Callable[[int, int], Buffer]
 """Returns the stored bytes `[start, stop)`."""
 
 FRAME_WINDOWS = (1 << 18, 1 << 19, 1 << 20, 1 << 21)
-"""Stored bytes in which the next frames are looked for: more where no frame ends in them."""
+"""Stored bytes that are read to locate the next frames; the next larger number if no frame ends within them."""
 
 PASSING_MOST = 4 << 20
-"""Decompressed bytes of the largest frame with which a `FrameCache` is worth while, unless the payload is too large."""
+"""Largest frame in decompressed bytes for which a `FrameCache` is made.
+
+A payload that may not be in memory as a whole gets one whatever its frames are.
+"""
 
 
 class FrameIndex:
@@ -59,7 +68,7 @@ class FrameIndex:
         self._left, self._windows = stored, windows
         """Stored bytes not searched yet, and the sizes of windows to try, from the smallest."""
         self._at = self._reach = 0
-        """Where the next frame starts, and the number of the window in use."""
+        """Stored position where the next frame starts, and the index in `_windows` of the size in use."""
         self._lock = threading.Lock()
         while self._left and (size is None or len(self.stored) < 2):
             self._look(size)
@@ -70,7 +79,7 @@ class FrameIndex:
 
     @property
     def is_complete(self) -> bool:
-        """Whether no more are to be looked for."""
+        """Whether all frames are located."""
         return not self._left
 
     def within(self, start: int, stop: int) -> range:
@@ -79,7 +88,7 @@ class FrameIndex:
         """
         while self.ends[-1] < stop:
             with self._lock:
-                if self.ends[-1] < stop:
+                if self.ends[-1] < stop:  # no other thread located them meanwhile
                     self._look(self.size)
         return range(bisect_right(self.ends, start) - 1, bisect_left(self.ends, stop))
 
@@ -96,13 +105,14 @@ class FrameIndex:
             if first is not None and not found and self._reach + 1 < len(self._windows):
                 self._reach += 1
                 return
-            sizes = [zstd_frame_size(view[start:end], self.max_size) for start, end in found]
+            sizes = [zstd_frame_size(view[start:end], self.max_size) for start, end in found]  # None: not stated
         except (LimitExceededError, UnsupportedFeatureError) as error:
             raise CodecError("zstd: not such a frame") from error
         if not found or not all(sizes):
             raise CodecError("zstd: frame without a stated size")
         ends = list(accumulate(filter(None, sizes), initial=self.ends[-1]))[1:]
         stop = found[-1][1]
+        # The payload's end and that of the stored bytes have to be the end of the same frame.
         if size is not None and (ends[-1] > size or (ends[-1] == size) != (stop == self._left)):
             raise CodecError("zstd: wrong decompressed size", expected=size, actual=ends[-1])
         # Added before `ends`, which makes them visible.
@@ -128,10 +138,11 @@ class FramedPayload:
         """All of it; bytes that were not taken yet are undefined."""
         self._places: FrameIndex | None = places
         self._locks: dict[int, threading.Lock] = {}
+        """By number of a frame: held by the thread that decompresses it."""
         self._done: set[int] = set()
         """Numbers of the decompressed frames."""
         self._held = 0
-        """Bytes of these frames."""
+        """Decompressed bytes of these frames."""
 
     @property
     def is_small(self) -> bool:
@@ -152,7 +163,7 @@ class FramedPayload:
         return self.view[start:stop]
 
     def peek(self, start: int, stop: int) -> memoryview:
-        """Return bytes as `take` does, but keep none of the frames in memory; for few bytes of a large payload."""
+        """Return bytes as `take` does, but keep nothing else of their frames; for few bytes of a large payload."""
         if (places := self._places) is not None:
             for number in places.within(start, min(stop, self.size)):
                 before, end = places.ends[number], places.ends[number + 1]
@@ -169,7 +180,7 @@ class FramedPayload:
         """
         if (places := self._places) is not None:
             needed = places.within(0, self.size)
-            following = iter(needed)
+            following = iter(needed)  # shared by all steps: frames to work on while other threads have the needed one
             for number in needed:
                 self._have(places, (number,), following)
                 yield places.ends[number + 1]
@@ -177,13 +188,19 @@ class FramedPayload:
             yield self.size
 
     def _have(self, places: FrameIndex, needed: Iterable[int], following: Iterable[int] = ()) -> None:
-        """Decompress frames by number, sharing the work with other threads; drop the index after the last."""
+        """Decompress frames by number, sharing the work with other threads; drop the index after the last.
+
+        `following` are frames to decompress instead of waiting for other threads.
+        """
         decompress_shared(needed, self._locks, self._done, partial(self._decompress, places), following)
         if places.is_complete and len(self._done) == len(places.stored):
             self._places = None
 
     def frame_reader(self) -> FrameCache | None:
-        """A reader that goes through the payload; None where all of it was taken already, or a frame is large."""
+        """A reader that goes through the payload and keeps only recent frames.
+
+        None if all of it was taken already, or if it may be in memory as a whole and has a frame over `PASSING_MOST`.
+        """
         places = self._places
         if places is None or (
             self.size <= places.max_size and any(end - start > PASSING_MOST for start, end in pairwise(places.ends))
@@ -210,9 +227,9 @@ class FrameCache:
 
     def __init__(self, places: FrameIndex) -> None:
         """Start without frames of the payload that `places` is the index of."""
-        self._copy = pick("exhume.native.pykernel").copy_parts
+        self._copy = pick("exhume.native.pykernel").copy_parts  # of the compiled kernel, if there is one
         self._places = places
-        self._locks: dict[int, threading.Lock] = {}
+        self._locks: dict[int, threading.Lock] = {}  # by frame: held by the thread that decompresses it
         self._seen: set[int] = set()  # all that were ever decompressed
         self._made: dict[int, bytearray] = {}  # content; lock-free reads are safe: a frame in use is never evicted
         self._recent: dict[int, None] = {}  # the frames in `_made`, the least recently used first
@@ -226,7 +243,7 @@ class FrameCache:
         """Pin the frames that are gathered from during the `with`, so that no other thread's use evicts them.
 
         Afterwards frames beyond 1.5 times the most that one `with` needed are evicted, the least recently used first.
-        With `keep`, the buffers are not reused either.
+        The buffers that `PinnedFrames.buffer` returned are then reused, except with `keep`: the caller still uses them.
         """
         here = PinnedFrames(self)
         try:
@@ -236,9 +253,9 @@ class FrameCache:
                 self._most = max(self._most, len(here.frames))
                 self._users.subtract(here.frames)
                 for number in here.frames:
-                    if number in self._made:
+                    if number in self._made:  # it is not if decompressing it failed
                         self._recent.pop(number, None)
-                        self._recent[number] = None
+                        self._recent[number] = None  # as the last, the most recently used
                 idle = [number for number in self._recent if not self._users[number]]
                 for number in idle[: max(0, len(self._recent) - self._most - self._most // 2)]:
                     del self._recent[number]
@@ -266,7 +283,7 @@ class FrameCache:
         self._use(here, needed)
         decompress_shared(needed, self._locks, self._made, self._decompress, self._following(wanted, here))
         ends = self._places.ends
-        parts = []
+        parts = []  # per part: its target, the frame's content, and the range in that
         for start, stop, at in wanted:
             for number in self._places.within(start, stop):
                 before = ends[number]
@@ -275,7 +292,10 @@ class FrameCache:
         self._copy(buffer, parts)
 
     def _following(self, ranges: Iterable[tuple[int, int, int]], here: PinnedFrames) -> Iterator[int]:
-        """Frames after the ranges that were not needed yet, and will be needed next by a sequential reader."""
+        """Frames after the ranges that were not needed yet, and will be needed next by a sequential reader.
+
+        After each range as many bytes are covered as the range has.  The frames are pinned for `here` when yielded.
+        """
         size = self._places.size
         for start, stop, _ in ranges:
             for number in self._places.within(stop, min(2 * stop - start, size)):
@@ -284,7 +304,7 @@ class FrameCache:
                     yield number
 
     def _use(self, here: PinnedFrames, numbers: dict[int, int]) -> None:
-        """Pin frames, given as keys with the value 1, for the thread of `here`."""
+        """Pin frames for the thread of `here`; they are keys with the value 1, which their count of users grows by."""
         with self._lock:
             self._users.update(numbers)
             here.frames |= numbers
@@ -314,8 +334,8 @@ class PinnedFrames:
 
     def __init__(self, frame_reader: FrameCache) -> None:
         self._cache = frame_reader
-        self.frames: dict[int, int] = {}
-        self.buffers: list[bytearray] = []
+        self.frames: dict[int, int] = {}  # numbers of the pinned frames as keys; see `FrameCache._use`
+        self.buffers: list[bytearray] = []  # those that `buffer` returned; see `FrameCache.stop`
 
     def gather(self, ranges: Iterable[tuple[int, int, int]], buffer: memoryview) -> None:
         """Copy each range, `(start, stop, target)` with positions in the payload, to `target` in the buffer `buffer`.
@@ -340,7 +360,7 @@ def decompress_shared(
     """Decompress the `needed` frames that are not done, sharing the work with other threads.
 
     Frames that no other thread has claimed come first; instead of waiting for the claimed ones, it then decompresses
-    unclaimed frames of `following`.
+    unclaimed frames of `following`.  `locks` are the claims, by number of the frame; `decompress` adds it to `done`.
     """
 
     def have(number: int, wait: bool) -> None:
@@ -358,6 +378,7 @@ def decompress_shared(
     for number in left:
         have(number, wait=False)
     more = iter(following)
+    # -1: no further frames to work on.
     while any(number not in done for number in left) and (number := next(more, -1)) >= 0:
         have(number, wait=False)
     for number in left:
@@ -377,7 +398,10 @@ def decompress(stored: Buffer, buffer: memoryview) -> None:
 
 
 def frames_of(data: Buffer, max_size: int, most: int | None = None) -> FramedPayload | None:
-    """The payload of `data`; None if it is not several frames with stated sizes, or exceeds `max_size` or `most`."""
+    """The payload of `data`; None if it is not several frames with stated sizes, or exceeds `max_size` or `most`.
+
+    See `FrameIndex` for the two limits.
+    """
     view = memoryview(data)
     return frames_at(lambda start, end: view[start:end], len(view), max_size, windows=(len(view),), most=most)
 
@@ -403,45 +427,14 @@ def frames_at(
         return None
     try:
         return FramedPayload(places)
-    except OSError:  # not so many addresses
+    except OSError:  # the process cannot reserve so many addresses
         return None
 
 
 def reserve(size: int) -> memoryview:
-    """A buffer whose memory is only committed when it is written to; a `bytearray` would be cleared first."""
+    """A buffer of `size` bytes that takes memory only where it is written to; a `bytearray` would be cleared first."""
     buffer = mmap.mmap(-1, size, access=mmap.ACCESS_COPY)
     if hasattr(mmap, "MADV_HUGEPAGE"):  # Linux: filling it takes a fraction of the time, as there are fewer pages
-        with suppress(OSError):  # of a kernel that has none
+        with suppress(OSError):  # a Linux kernel without huge pages
             buffer.madvise(mmap.MADV_HUGEPAGE)
     return memoryview(buffer)
-
-
-class PayloadPrefix:
-    """A payload of `size` bytes in frames without stated sizes, decompressed from its start as far as requested."""
-
-    is_small = True
-    """All of it may be in memory at once."""
-
-    def __init__(self, data: Buffer, size: int) -> None:
-        """Prepare to decompress a payload of `size` bytes from its start, as far as it is needed."""
-        self.size = size
-        self._buffer = reserve(size)
-        self.view: memoryview = self._buffer.toreadonly()
-        """All of it; what was not taken yet is not there."""
-        engine = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW_MAX)
-        self._reader = engine.stream_reader(data, read_across_frames=True)
-        self._done = 0
-        self._lock = threading.Lock()
-
-    def take(self, start: int = 0, stop: int | None = None) -> memoryview:
-        """The bytes `[start, stop)`, or all.  Raises `CodecError` where there are none."""
-        stop = self.size if stop is None else stop
-        with self._lock:
-            if stop > self._done:
-                try:
-                    self._done += self._reader.readinto(self._buffer[self._done : stop])
-                except zstandard.ZstdError as error:
-                    raise CodecError("zstd: corrupt frame", actual=str(error)) from error
-            if stop > self._done:
-                raise CodecError("zstd: truncated frame")
-        return self.view[start:stop]

@@ -1,4 +1,9 @@
-"""The structure of zstd frames, read through their specification; libzstd decodes them."""
+"""The structure of zstd frames, read through their specification; libzstd decodes them.
+
+A frame (RFC 8878) is a magic number, a descriptor (one byte of flags), further header fields and blocks, and optionally
+a checksum.  A skippable frame has another magic number and bytes for other programs, which decoders ignore.  The
+modules of `exhume_ksy` are generated from zstd_frame.ksy: `facts` has sizes, shifts and enums, `fast` the parsers.
+"""
 
 from __future__ import annotations
 
@@ -22,11 +27,15 @@ from exhume.counts import counted
 from exhume.errors import CodecError
 
 DESCRIPTOR_AT = Frame.at.magic[1]
+"""Offset of the descriptor in a frame: the end of the magic number, and so its size in bytes."""
 ZSTD_MAGIC = FrameKind.ZSTANDARD.to_bytes(DESCRIPTOR_AT, "little")
+"""The first bytes of a frame with content."""
 HAS_CHECKSUM = 1 << FrameDescriptor.shift.has_checksum
+"""The flag in the descriptor that says that a checksum ends the frame."""
 CHECKSUM_SIZE = 4
 """Bytes of the checksum at the end of a frame (RFC 8878, 3.1.1)."""
 SKIPPABLE = frozenset(kind.to_bytes(DESCRIPTOR_AT, "little") for kind in FrameKind if kind != FrameKind.ZSTANDARD)
+"""The first bytes of skippable frames."""
 FRAME_STARTS = SKIPPABLE | {ZSTD_MAGIC}
 """The first bytes of a frame, one that is skipped included: pzstd begins with one."""
 
@@ -47,7 +56,7 @@ def skip_skippable(data: Buffer, at: int) -> int:
         try:
             _, at = read_skippable_body(memoryview(data), at + DESCRIPTOR_AT, len(data))
         except LayoutError as error:
-            if error.short:
+            if error.short:  # the header itself is incomplete: such bytes are left to the caller
                 return at
             raise CodecError("zstd: truncated skippable frame", expected=counted(error.found, "bytes")) from error
     return at

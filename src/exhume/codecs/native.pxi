@@ -1,5 +1,9 @@
-# CRC-32C and raw Snappy blocks without the interpreter: many small blocks are checked and decompressed in one call.  Their
-# fallbacks are `checksums.crc32c` and `blocks.snappy`, which also report the fault of a block.
+# CRC-32C and raw Snappy blocks for other parts of the kernel, which check and decompress many small blocks in one call.
+# Their fallbacks in Python are `checksums.crc32c` and `blocks.snappy`, which also report the fault of a block; see
+# blocks.py for the elements of Snappy.
+#
+# The C code computes CRC-32C (reversed polynomial 0x82F63B78) with the instruction of the processor if it has one, else
+# eight bytes at a time: `crc32c_tables[n]` has the CRC of each byte value that is followed by n zero bytes.
 
 cdef extern from *:
     """
@@ -65,6 +69,7 @@ cdef enum:
 
 
 cdef inline uint32_t masked_crc32c_of(const uint8_t* p, size_t size) noexcept nogil:
+    """The CRC-32C as LevelDB stores it: rotated by 15 bits, plus a constant; see `checksums.mask_crc32c`."""
     cdef uint32_t crc = crc32c_of(p, size)
     return ((crc >> 15) | (crc << 17)) + <uint32_t>2726488792u
 
@@ -83,13 +88,13 @@ cdef inline int64_t snappy_size(const uint8_t* p, int64_t* at, int64_t end) noex
 
 
 cdef bint snappy_raw(const uint8_t* p, int64_t at, int64_t end, char* out, int64_t size) noexcept nogil:
-    """Decompresses the elements of a raw Snappy block; False unless they make exactly `size` bytes."""
+    """Decompress the elements of a raw Snappy block; False unless they make exactly `size` bytes."""
     cdef int64_t made = 0, length, back, step
     cdef int tag, extra
     while at < end:
         tag = p[at]
         at += 1
-        if tag & 3 == 0:
+        if tag & 3 == 0:  # literals; a length over 60 is that number, less 60, of bytes that hold the length less 1
             length = (tag >> 2) + 1
             if length > 60:
                 extra = <int>length - 60
@@ -101,13 +106,14 @@ cdef bint snappy_raw(const uint8_t* p, int64_t at, int64_t end, char* out, int64
                 at += extra
             if length > end - at or length > size - made:
                 return False
-            if length <= 16 and end - at >= 16:
+            if length <= 16 and end - at >= 16:  # a copy of fixed size is faster; its excess is in the slack
                 memcpy(out + made, p + at, 16)
             else:
                 memcpy(out + made, p + at, length)
             at += length
             made += length
             continue
+        # A copy: `extra` bytes of its offset follow the tag.
         extra = 4 if tag & 3 == 3 else tag & 3
         if end - at < extra:
             return False
@@ -122,6 +128,7 @@ cdef bint snappy_raw(const uint8_t* p, int64_t at, int64_t end, char* out, int64
         at += extra
         if back == 0 or back > made or length > size - made:
             return False
+        # Words may be copied at once only if the source does not overlap them.
         step = 0
         if back >= 16:
             while step < length:

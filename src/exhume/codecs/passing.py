@@ -1,6 +1,8 @@
 """Payloads that are decompressed in chunks, with memory for one chunk, whatever their size.
 
 `decompress` of the package keeps a payload as a whole; here stored bytes come in chunks, and so does the content.
+`PayloadStream` reads a payload once, `StoredContent` any number of times, `ForwardReader` takes bytes and numbers from
+chunks.  A payload is the stored form of one part of an archive, the content what it decompresses to.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from exhume.counts import counted
 from exhume.errors import CodecError, LimitExceededError, UnsupportedFeatureError
 
 PIECE: Final = 1 << 20
-"""Bytes of content in a piece at most."""
+"""Most bytes of content in one yielded chunk."""
 REACH: Final = 1 << 16
 """Bytes of content that a block of Snappy or LZ4 refers back to; encoders of Snappy reach no further either."""
 FEED: Final = 1 << 9
@@ -24,6 +26,7 @@ _ALL: Final = 1 << 63
 """More bytes than any content has."""
 
 _CUT: Final = "{}: truncated stream"
+"""The message about a payload that ends early; the codec is filled in."""
 
 
 class PayloadStream:
@@ -44,7 +47,7 @@ class PayloadStream:
         trailing: bool = False,
     ) -> None:
         self.consumed: int = 0
-        """Stored bytes that the stream took, once it has ended."""
+        """Stored bytes that the stream took, once it has ended; before, those that were passed to its decoder."""
         # With `trailing`, bytes may follow the stream.
         self._codec, self._max_size, self._size, self._trailing = codec, max_size, size, trailing
         self._stored = iter(stored)
@@ -68,10 +71,12 @@ class PayloadStream:
             raise self._after(left)
 
     def _wrong(self, actual: str) -> CodecError:
+        """The error of content whose size is not the stated one, but `actual`."""
         message = f"{self._codec}: wrong decompressed size"
         return CodecError(message, expected=counted(self._size or 0, "bytes"), actual=actual)
 
     def _after(self, left: int) -> CodecError:
+        """The error of a stream that `left` bytes follow."""
         return CodecError(
             f"{self._codec}: bytes after the end of the compressed stream",
             expected=counted(self.consumed, "bytes"),
@@ -107,7 +112,7 @@ class PayloadStream:
         engine = make()
         for part in self._fed():
             rest = part
-            while not engine.eof:
+            while not engine.eof:  # until `part` is used up, which a step without output shows
                 try:
                     piece = engine.decompress(rest, PIECE)
                 except Exception as error:  # zlib.error, isal's, lzma.LZMAError, OSError: no common base
@@ -135,7 +140,7 @@ class PayloadStream:
             raise CodecError(_CUT.format(self._codec), actual=f"{counted(self.consumed, 'bytes')} without an end")
 
     def block(self, decode: Callable[[Iterator[bytes], PayloadStream], Iterator[bytes]]) -> Iterator[bytes]:
-        """The content of a block of Snappy or LZ4."""
+        """The content of a raw block of Snappy or LZ4, by `_snappy` or `_lz4`."""
         return decode(self._fed(), self)
 
     def lz4_frames(self) -> Iterator[bytes]:
@@ -153,7 +158,8 @@ class PayloadStream:
 class StoredContent:
     """The content of a payload that is not kept in memory, but decompressed again for each use.
 
-    `chunks` yields the stored bytes from an offset to another, of `stored` in all.
+    `chunks(start, stop)` yields the stored bytes in that range, of `stored` in all; `max_size` and `size` are those of
+    `decompress`.  Ranges of the content are found by decompressing everything before them.
     """
 
     codec: str
@@ -186,7 +192,7 @@ class StoredContent:
         yield from forward.pieces(_ALL if stop is None else stop - start)
 
     def tail(self, size: int) -> tuple[int, bytes]:
-        """The size of the content, and its last bytes.  Propagates errors from iterating a `PayloadStream`."""
+        """The size of the content, and its last `size` bytes.  Propagates errors from iterating a `PayloadStream`."""
         if self.codec == "none":
             return self._stored, b"".join(self.pieces(max(0, self._stored - size)))
         total, last = 0, b""
@@ -197,7 +203,7 @@ class StoredContent:
 
 
 class ForwardReader:
-    """Content that comes in chunks, read forwards; `at` is the place of the next byte."""
+    """Content that comes in chunks, read forwards; `at` is the position of the next byte in it."""
 
     def __init__(self, pieces: Iterable[bytes]) -> None:
         self._pieces = iter(pieces)
@@ -216,7 +222,7 @@ class ForwardReader:
         return have >= size
 
     def some(self, size: int) -> bytes:
-        """At least one of the next `size` bytes, as many as are convenient; empty at the end."""
+        """One to `size` of the next bytes: those of the chunks held, at most `PIECE`; empty at the end."""
         if not self.has(1):
             return b""
         found = self._data[self._from : self._from + min(size, PIECE)]
@@ -225,7 +231,7 @@ class ForwardReader:
         return found
 
     def peek(self, size: int) -> bytes:
-        """The next `size` bytes, or all that follow, which stay."""
+        """The next `size` bytes, or all that follow, without moving past them."""
         self.has(size)
         return self._data[self._from : self._from + size]
 
@@ -308,7 +314,7 @@ class _Window:
 
 
 _STEP: Final = 1 << 16
-"""Bytes that one long match adds at a time."""
+"""Bytes of a long match that are added before full chunks are yielded, so that a match does not take much memory."""
 
 
 def _snappy(pieces: Iterator[bytes], stream: PayloadStream) -> Iterator[bytes]:
@@ -350,10 +356,14 @@ def _snappy(pieces: Iterator[bytes], stream: PayloadStream) -> Iterator[bytes]:
 
 
 def _lz4(pieces: Iterator[bytes], stream: PayloadStream) -> Iterator[bytes]:
-    """Yield a decompressed LZ4 block in chunks, keeping only the window that copies can refer to."""
+    """Yield a decompressed LZ4 block in chunks, keeping only the window that copies can refer to.
+
+    A block is a sequence of tokens, each with literals and a match, which copies earlier output (see `_with_prefix` in
+    blocks.py).  Raises `CodecError` for damage, `UnsupportedFeatureError` if the size is not known.
+    """
     held, made = ForwardReader(pieces), _Window()
 
-    def long(length: int) -> int:
+    def extended(length: int) -> int:
         """A length from its four bits in the token; if 15, the bytes that follow are added, up to one below 255."""
         more = 255 if length == 15 else 0
         while more == 255:
@@ -365,7 +375,7 @@ def _lz4(pieces: Iterator[bytes], stream: PayloadStream) -> Iterator[bytes]:
         raise UnsupportedFeatureError("lz4: a block without its decompressed size cannot be decoded")
     while held.has(1):
         token = held.number(1)
-        length = long(token >> 4)
+        length = extended(token >> 4)
         while length:
             made.add(part := held.some(length))
             if not part:
@@ -374,7 +384,7 @@ def _lz4(pieces: Iterator[bytes], stream: PayloadStream) -> Iterator[bytes]:
             yield from made.full()
         if not held.has(1):  # the last sequence has only literals
             break
-        offset, size = held.number(2), long(token & 15) + 4  # a match has at least four bytes
+        offset, size = held.number(2), extended(token & 15) + 4  # a match has at least four bytes
         while size:
             made.copy(offset, step := min(size, _STEP))
             size -= step
@@ -396,7 +406,7 @@ def _inflater(wbits: int, flag: str) -> Callable[[], Any]:
 
 
 def _from_xz(name: str) -> Callable[[], Any]:
-    """Return the function `name` of the module `xz`, which is only imported when it is called."""
+    """Return a maker of engines that calls `name` in the module `xz`, which is only imported then."""
 
     def make() -> Any:
         from exhume.codecs import xz

@@ -1,4 +1,9 @@
-"""Access to zstd payloads that are too large for memory: each use decompresses what it needs again."""
+"""Access to zstd payloads in one frame, and to those that are too large for memory.
+
+A payload is what a compressed part of an archive becomes.  A frame is a zstd stream, which can only be decoded from its
+start.  `PayloadPrefix` keeps what it decompressed; `Serial` is for a payload too large for that, and decompresses again
+for each use; `FrameReader` and its subclasses offer the interface of `frames.FrameCache` without keeping frames.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +14,7 @@ from contextlib import contextmanager
 
 import zstandard
 
-from exhume.codecs.common import over_budget
+from exhume.codecs.common import Buffer, over_budget
 from exhume.codecs.frames import FrameIndex, Reading, decompress, reserve
 from exhume.codecs.zstd import ZSTD_WINDOW_MAX
 from exhume.errors import CodecError
@@ -22,7 +27,7 @@ class _StoredFile:
     """The stored bytes as a file object, for the decompressor."""
 
     def __init__(self, read: Reading, size: int) -> None:
-        self._read, self._left, self._at = read, size, 0
+        self._read, self._left, self._at = read, size, 0  # bytes to come, and where they start
 
     def read(self, size: int = -1) -> bytes:
         step = self._left if size < 0 else min(size, self._left)
@@ -36,10 +41,11 @@ class Cursor:
 
     def __init__(self, read: Reading, stored: int) -> None:
         self._read, self._stored = read, stored
-        self._skipped = memoryview(bytearray(STEP))
+        self._skipped = memoryview(bytearray(STEP))  # takes the bytes before a requested range
         self._restart()
 
     def _restart(self) -> None:
+        """Go back to the start of the payload."""
         engine = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW_MAX)
         file = _StoredFile(self._read, self._stored)
         self._reader = engine.stream_reader(file, read_across_frames=True)  # type: ignore[arg-type]  # it only reads
@@ -87,7 +93,7 @@ class Serial:
         """The payload; only the ranges that were taken have their bytes."""
         self._cursor = Cursor(read, stored)
         self._lock = threading.Lock()
-        self._held = 0
+        self._held = 0  # bytes of all ranges that were taken, against `_max_size`
 
     def take(self, start: int = 0, stop: int | None = None) -> memoryview:
         """Decompress `[start, stop)` (default: all) into `view`, and return that part.
@@ -105,6 +111,37 @@ class Serial:
     def frame_reader(self) -> SerialFrameReader:
         """A reader of any ranges of the payload."""
         return SerialFrameReader(self._cursor, self._lock)
+
+
+class PayloadPrefix:
+    """A payload of `size` bytes in frames without stated sizes, decompressed from its start as far as requested."""
+
+    is_small = True
+    """All of it may be in memory at once."""
+
+    def __init__(self, data: Buffer, size: int) -> None:
+        """Prepare to decompress a payload of `size` bytes from its start, as far as it is needed."""
+        self.size = size
+        self._buffer = reserve(size)
+        self.view: memoryview = self._buffer.toreadonly()
+        """All of it; what was not taken yet is not there."""
+        engine = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW_MAX)
+        self._reader = engine.stream_reader(data, read_across_frames=True)
+        self._done = 0  # bytes decompressed so far
+        self._lock = threading.Lock()
+
+    def take(self, start: int = 0, stop: int | None = None) -> memoryview:
+        """The bytes `[start, stop)`, or all.  Raises `CodecError` where there are none."""
+        stop = self.size if stop is None else stop
+        with self._lock:
+            if stop > self._done:
+                try:
+                    self._done += self._reader.readinto(self._buffer[self._done : stop])
+                except zstandard.ZstdError as error:
+                    raise CodecError("zstd: corrupt frame", actual=str(error)) from error
+            if stop > self._done:
+                raise CodecError("zstd: truncated frame")
+        return self.view[start:stop]
 
 
 class FrameReader(abc.ABC):
@@ -140,7 +177,7 @@ class IndexedFrameReader(FrameReader):
     def gather(self, ranges: Iterable[tuple[int, int, int]], buffer: memoryview) -> None:
         """Copy ranges of the payload, `(start, stop, at)`, into `buffer` at `at`; each frame is decompressed once."""
         places, ends = self._places, self._places.ends
-        frame, known = memoryview(b""), -1
+        frame, known = memoryview(b""), -1  # the last decompressed frame, and its number (-1: none yet)
         for start, stop, at in sorted(ranges):
             for number in places.within(start, stop) if start < stop else ():
                 before, end = ends[number], ends[number + 1]
@@ -160,7 +197,7 @@ class SerialFrameReader(FrameReader):
 
     def finish(self, start: int, stop: int) -> None:
         with self._lock:
-            self._cursor.fill(stop, memoryview(b""))
+            self._cursor.fill(stop, memoryview(b""))  # moves to `stop`, decompressing everything before it
 
     def gather(self, ranges: Iterable[tuple[int, int, int]], buffer: memoryview) -> None:
         with self._lock:

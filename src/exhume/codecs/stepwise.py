@@ -29,7 +29,7 @@ class Stepwise:
             self._engine = zlib.decompressobj(-15) if igzip is None else igzip.IgzipDecompressor(igzip.DECOMP_DEFLATE)
         self._codec = codec
         self._size = len(data)
-        self._rest: Buffer = bytes(data) if isinstance(data, memoryview) else data
+        self._rest: Buffer = bytes(data) if isinstance(data, memoryview) else data  # what the engine has not seen yet
 
     @property
     def finished(self) -> bool:

@@ -1,4 +1,8 @@
-"""Streams that hold their content uncompressed, for people who examine a file with a hex viewer."""
+"""Streams that hold their content uncompressed, for people who examine a file with a hex viewer.
+
+Most compression formats have raw blocks for data that does not get smaller.  `store` writes nothing but such blocks:
+every decoder accepts the result, and its bytes can be read.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ from exhume.codecs.layout import STORED_HEAD, raw_block_header
 from exhume.errors import UnsupportedFeatureError
 
 STORED_BLOCK = {"deflate": 65_535, "lzma2": 65_536, "zstd": 131_072}
-"""Largest raw block of each codec."""
+"""Largest raw block of each codec, in bytes."""
 
 
 def store(codec: str, data: Buffer) -> bytes:
@@ -27,6 +31,7 @@ def store(codec: str, data: Buffer) -> bytes:
 def _deflate(view: memoryview) -> bytes:
     """Return the bytes as uncompressed deflate blocks: last flag, size, inverted size, data."""
     out = bytearray()
+    # `range(1)`: a stream without content has one empty block.
     for start in range(0, len(view), STORED_BLOCK["deflate"]) or range(1):
         piece = view[start : start + STORED_BLOCK["deflate"]]
         size = len(piece)
@@ -36,6 +41,7 @@ def _deflate(view: memoryview) -> bytes:
 
 
 def _zlib(view: memoryview) -> bytes:
+    """Return a zlib stream: header (deflate, window of 32 KiB, fastest), deflate stream, Adler-32."""
     return b"\x78\x01" + _deflate(view) + zlib.adler32(view).to_bytes(4, "big")
 
 
@@ -52,6 +58,7 @@ def _lzma2(view: memoryview) -> bytes:
 def _zstd(view: memoryview) -> bytes:
     """Return the bytes as one zstd frame of raw blocks."""
     out = bytearray(STORED_HEAD)
+    # `range(1)`: a frame without content has one empty block.
     for start in range(0, len(view), STORED_BLOCK["zstd"]) or range(1):
         piece = view[start : start + STORED_BLOCK["zstd"]]
         last = start + len(piece) >= len(view)
@@ -68,10 +75,10 @@ def _snappy(view: memoryview) -> bytes:
         size >>= 7
     out.append(size)
     if view.nbytes:
-        length = len(view) - 1
+        length = len(view) - 1  # stored minus one
         if length < 60:
-            out.append(length << 2)
-        else:
+            out.append(length << 2)  # the lower two bits, 0, say that this is a literal
+        else:  # 60 to 63 in the tag say that 1 to 4 bytes of length follow
             width = (length.bit_length() + 7) // 8
             out.append((59 + width) << 2)
             out += length.to_bytes(width, "little")
@@ -79,6 +86,7 @@ def _snappy(view: memoryview) -> bytes:
     return bytes(out)
 
 
+# The function for each codec.
 _STORED: dict[str, Callable[[memoryview], bytes]] = {
     "none": bytes,
     "deflate": _deflate,

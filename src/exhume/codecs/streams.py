@@ -1,4 +1,4 @@
-"""Input files that may be compressed as a whole."""
+"""Input files that may be compressed as a whole: `inflate_file` recognizes gzip and zstd by their first bytes."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ def inflate_file(file: BinaryIO, name: str, size: int = 1 << 20) -> Iterator[byt
     import gzip
 
     head = file.read(4)
-    while len(head) < 4 and (more := file.read(4 - len(head))):
+    while len(head) < 4 and (more := file.read(4 - len(head))):  # a pipe may return fewer
         head += more
+    # The bytes just read are put back, since `file` may not be able to seek.
     joined = io.BufferedReader(_PrefixedFile(head, file), size)
     stream: Any = joined
     kind = ""
@@ -41,17 +42,20 @@ def inflate_file(file: BinaryIO, name: str, size: int = 1 << 20) -> Iterator[byt
 
 
 STEP = 1 << 10
-"""Stored bytes that are decompressed at once: constant bytes become 16,000 times as many."""
+"""Stored bytes that are decompressed at once.  Few, since they can become 16,000 times as many (constant bytes)."""
 
 
 def _zstd(file: BinaryIO, name: str, size: int) -> Iterator[bytes]:
-    """The content of zstd frames.  The library's own reader silently accepts a truncated last frame."""
+    """Yield the content of zstd frames in chunks of at most `size` bytes.  Raises `CodecError`.
+
+    The library's own reader is not used: it silently accepts a truncated last frame.
+    """
     import zstandard
 
-    engine: Any = None
+    engine: Any = None  # the decompressor of the current frame; None between frames
     stored = b""
-    held: list[bytes] = []
-    room = 0
+    held: list[bytes] = []  # content that was not yielded yet
+    room = 0  # bytes of it
     while stored or (stored := file.read(STEP)):
         if engine is None:
             engine = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW_MAX).decompressobj()
@@ -74,6 +78,7 @@ def _zstd(file: BinaryIO, name: str, size: int) -> Iterator[bytes]:
 
 
 def _pieces(data: bytes, size: int) -> Iterator[bytes]:
+    """Yield the bytes in chunks of at most `size`."""
     for at in range(0, len(data), size):
         yield data[at : at + size]
 

@@ -19,6 +19,7 @@ from exhume.errors import CodecError, MissingDependencyError
 from exhume.native.kernel import build_uleb128
 
 ZS_LZMA2_DICTIONARY: Final = 1 << 20
+"""Bytes of the dictionary of raw LZMA2, as ZS prescribes; the stream itself does not state it."""
 
 WORTHWHILE: Final = 32 << 20
 """Bytes that the standard library decodes before a newer liblzma is loaded; loading takes 0.1 s."""
@@ -31,7 +32,7 @@ REDUNDANT: Final = 3
 
 
 def _family(name: str, make: Callable[[], Any]) -> Decoder:
-    """The decoder of a format of `lzma`; `make` makes the engine for each payload."""
+    """The decoder of the codec `name`; `make` returns a new engine of the standard library for each payload."""
 
     def decode(data: Buffer, max_size: int, size: int | None) -> Decoded:
         """A `Decoder`: raises `CodecError` for damage, `LimitExceededError` for more than `max_size` bytes."""
@@ -95,13 +96,14 @@ def lzma2_extent(data: Buffer) -> tuple[int, int]:
 
 
 _standard_lzma2 = _family("lzma2", lzma2_decoder)
+"""The decoder of raw LZMA2 by the standard library."""
 
 
 class NewerLiblzma:
     """Decodes raw LZMA2 with the liblzma of `imagecodecs`, once enough was decoded to make loading it worthwhile."""
 
     def __init__(self, worthwhile: int = WORTHWHILE) -> None:
-        self._left = worthwhile
+        self._left = worthwhile  # bytes that the standard library decodes before this decoder is used
 
     def decode(self, data: Buffer, max_size: int) -> Decoded | None:
         """The decoded stream; None when this decoder is not used or fails (the standard library then reports why)."""
@@ -114,6 +116,7 @@ class NewerLiblzma:
             stored, size = lzma2_extent(data)
             if not 0 < size <= max_size:
                 return None
+            # This engine only reads containers.
             return Decoded(engine(_as_xz(data[:stored], size), out=size), stored)
         except (CodecError, RuntimeError, ValueError, MemoryError):
             return None
@@ -136,6 +139,7 @@ def newer_engine() -> Callable[..., Any] | None:
 
 
 _newer = NewerLiblzma()
+"""Shared by all payloads of the process, so that it counts them together."""
 
 
 def lzma2(data: Buffer, max_size: int, size: int | None) -> Decoded:
@@ -152,16 +156,18 @@ def lzma2(data: Buffer, max_size: int, size: int | None) -> Decoded:
 
 # The parts of the container that `_as_xz` puts around a stream, as the specification of `.xz` lays them out.
 _XZ_HEAD: Final = b"\xfd7zXZ\0" + b"\0\0" + crc32(b"\0\0").to_bytes(4, "little")
+"""Header of the stream: magic number, flags (no check) and their CRC-32."""
 _XZ_BLOCK: Final = b"\x02\0\x21\x01\x10\0\0\0"
-"""Header of a block of twelve bytes without sizes: one filter, LZMA2 with a dictionary of 1 MiB."""
+"""Header of a block (twelve bytes with its CRC-32): no sizes, one filter, LZMA2 with a dictionary of 1 MiB."""
 _XZ_BLOCK_SIZE: Final = len(_XZ_BLOCK) + 4
+"""Bytes of that header with its CRC-32."""
 
 
 def _as_xz(stored: Buffer, size: int) -> bytes:
     """A raw LZMA2 stream in the container `.xz`, without a check: the payloads of ZS have their own.
 
     `size` is that of its content.  The index has one record, the sizes of the only block; the footer has the size of
-    the index in units of four bytes.
+    the index in units of four bytes, the flags of the header again, and the magic number `YZ`.
     """
     index = b"\0\x01" + build_uleb128(_XZ_BLOCK_SIZE + len(stored)) + build_uleb128(size)
     index += bytes(-len(index) % 4)
@@ -173,17 +179,20 @@ def _as_xz(stored: Buffer, size: int) -> bytes:
 
 
 def container_decoder() -> Any:
+    """The standard library's decoder of `.xz` and `.lzma` files."""
     import lzma
 
     return lzma.LZMADecompressor(lzma.FORMAT_AUTO)
 
 
 def bz2_decoder() -> Any:
+    """The standard library's decoder of bzip2."""
     import bz2
 
     return bz2.BZ2Decompressor()
 
 
+# The decoders of these two codecs.
 lzma: Decoder = _family("lzma", container_decoder)
 bz2: Decoder = _family("bz2", bz2_decoder)
 
@@ -203,7 +212,7 @@ def _encoder() -> Any:
 
 
 def _raw_lzma2(data: Buffer, options: Any) -> bytes:
-    """Compress to a raw LZMA2 stream with the encoder options of cramjam."""
+    """Compress to a raw LZMA2 stream; `options` are an `Options` of cramjam, with a preset and changes to it."""
     xz = _encoder()
     chain = xz.FilterChain()
     chain.append_filter(xz.FilterChainItem(xz.Filter.Lzma2, options))
@@ -229,6 +238,7 @@ def lzma2_fast(data: Buffer) -> bytes:
     maintain; where they share most of a line (logs, addresses), the tree finds better ones.
     """
     found = _encoder().MatchFinder
+    # Preset 0 with `EXTREME`.  The depths are how many candidates for a match are tried.
     sample = data[len(data) // 2 :][:REDUNDANCY_SAMPLE]
     alike = REDUNDANT * len(deflate_compress(sample, "deflate", 1)) < len(sample)
     options = _encoder().Options().set_preset(EXTREME).set_lc(4).set_pb(0).set_nice_len(48)

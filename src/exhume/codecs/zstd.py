@@ -1,4 +1,9 @@
-"""zstd: one frame, all frames of a section, or the readable start of a damaged frame."""
+"""zstd: one frame, all frames of a section, or the readable start of a damaged frame.
+
+A frame is a complete compressed stream; a section (a part of an archive) may be several of them back to back.
+A skippable frame has bytes for other programs and no content.  Callers pass the most bytes of content that they accept,
+`max_size`; more is a `LimitExceededError`, so that a small file cannot fill the memory.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +33,7 @@ ZSTD_WINDOW_MAX = 1 << 27
 
 
 AT_ONCE = 1 << 20
-"""Size of the content from which on a frame that states it is decoded in one call."""
+"""Bytes of content from which on a frame is decoded in one call, if its container states that size."""
 
 
 def zstd_frame_size(data: Buffer, max_size: int, dictionary: int = 0) -> int | None:
@@ -75,7 +80,7 @@ def zstd_one(
         if found is not None:
             return Decoded(found, end)
     at = skip_skippable(data, 0)
-    zstd_frame_size(memoryview(data)[at : at + 18], max_size, dictionary.dict_id() if dictionary else 0)
+    zstd_frame_size(memoryview(data)[at : at + FRAME_HEADER_MOST], max_size, dictionary.dict_id() if dictionary else 0)
     primed = zstandard.ZstdDecompressor(dict_data=dictionary, max_window_size=ZSTD_WINDOW_MAX)
     engine = primed.decompressobj()
     parts: list[bytes] = []
@@ -96,13 +101,16 @@ def zstd_one(
         at += len(piece)
         if engine.eof:
             return Decoded(b"".join(parts) if len(parts) != 1 else parts[0], at - len(engine.unused_data))
-        # A frame of constant bytes grows 2^14-fold and more; continue in small steps when little space is left.
+        # A frame of constant bytes grows 2^14-fold and more; continue in small steps when little of `max_size` is left.
         step = max(1024, min(1 << 16, (max_size - total) // 8192))
     raise CodecError("zstd: truncated frame", actual=f"{counted(len(data), 'bytes')} without an end")
 
 
 def is_plausible(size: int, stored: int) -> bool:
-    """Whether the stated size is plausible enough to allocate `size` bytes in advance."""
+    """Whether the stated size is plausible enough to allocate `size` bytes in advance, for `stored` bytes.
+
+    A frame that states more than 1 MiB and 256 times its stored bytes is decoded in steps instead.
+    """
     return size <= (1 << 20) + 256 * stored
 
 
@@ -115,7 +123,7 @@ def zstd_sized(data: Buffer, size: int) -> bytes | None:
     if not is_plausible(size, len(data)):
         return None
     try:
-        stated = zstd_frame_size(memoryview(data)[:18], size)
+        stated = zstd_frame_size(memoryview(data)[:FRAME_HEADER_MOST], size)
         if stated is not None and stated != size:
             return None
         out = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW_MAX).decompress(data, max_output_size=size)
@@ -147,7 +155,7 @@ def zstd_whole(data: Buffer, *, max_size: int) -> bytes | None:
     if frame_end(data) != len(data):  # the decoder reports this only for frames that state their size
         return None
     try:
-        if zstd_frame_size(memoryview(data)[:18], room) == 0:  # the library would decode nothing
+        if zstd_frame_size(memoryview(data)[:FRAME_HEADER_MOST], room) == 0:  # the library would decode nothing
             return None
         engine = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW_MAX)
         return engine.decompress(data, max_output_size=room, allow_extra_data=False)
@@ -196,7 +204,7 @@ def zstd_stream(pieces: Iterable[Buffer], step: int = STREAM_STEP) -> Iterator[t
     views = (memoryview(piece) for piece in pieces)
     small = (bytes(view[start : start + step]) for view in views for start in range(0, len(view), step))
     engine: Any = None
-    at, held = 0, b""
+    at, held = 0, b""  # stored bytes that were used, and those that wait for a complete header
     for piece in chain(small, (b"",)):  # the empty piece marks the end
         held += piece
         while held and (engine is not None or len(held) >= FRAME_HEADER_MOST or not piece):
@@ -240,8 +248,12 @@ def zstd_checksum(stored: Iterable[Buffer], max_size: int) -> tuple[int, int]:
     running, size, end = RunningChecksum("xxhash64"), 0, b""
 
     def bare() -> Iterator[bytes]:
+        """Yield the frame without its checksum and the flag for it; leaves the checksum in `end`.
+
+        The last bytes so far are held back in `end`, since they may be the checksum.
+        """
         nonlocal end
-        at = 0
+        at = 0  # position in the frame of the first byte of `end`
         for piece in stored:
             held = bytearray(end) + piece
             if at <= DESCRIPTOR_AT < at + len(held):

@@ -14,8 +14,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from exhume.codecs.common import Buffer
-from exhume.codecs.frames import FramedPayload, PayloadPrefix
-from exhume.codecs.serial import Serial
+from exhume.codecs.frames import FramedPayload
+from exhume.codecs.serial import PayloadPrefix, Serial
 from exhume.codecs.zstd import is_plausible
 from exhume.counts import counted
 from exhume.errors import CodecError, ExhumeError, Span
