@@ -508,10 +508,10 @@ def test_a_piece_declares_the_channels_that_it_contains(
     from mcap.stream_reader import StreamReader
     from mcap.writer import Writer
 
-    from exhume.formats.ark import mcap_export, mcap_records
+    from exhume.formats.ark import mcap_export, mcap_pieces
 
     monkeypatch.setattr(mcap_export, "PIECE_BYTES", 40)
-    monkeypatch.setattr(mcap_records, "CHUNK_BYTES", 200)
+    monkeypatch.setattr(mcap_pieces, "CHUNK_BYTES", 200)
     with (tmp_path / "in.mcap").open("wb") as file:
         writer: Any = Writer(file)
         writer.start()

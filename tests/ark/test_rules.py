@@ -20,7 +20,8 @@ from exhume.formats.ark.assumptions import MANIFEST_TYPE
 from exhume.formats.ark.checks import MISSING_SPLIT, RULES
 from exhume.formats.ark.filters import Filter
 from exhume.formats.ark.layout import TRAILER_MAGIC_BYTES, build_message_footer, build_serializable_file
-from exhume.formats.ark.manifest import Manifest, ManifestSection, build_manifest, load_manifest, own_registry
+from exhume.formats.ark.manifest import Manifest, ManifestSection, build_manifest, own_registry
+from exhume.formats.ark.manifest_load import load_manifest
 from exhume.formats.ark.rbuf.decoder import decoder_for
 from exhume.formats.ark.rbuf.encoder import encoder_for
 from exhume.formats.ark.reader import ArkArchive

@@ -148,7 +148,7 @@ def test_messages_of_an_mcap_file_are_written_in_chunks_of_their_own(
 ) -> None:
     """Above the limit, and above a size; compressed into a temporary file.  A damaged one is reported, or left out."""
     reader = pytest.importorskip("mcap.reader")
-    monkeypatch.setattr("exhume.formats.ark.mcap_records.HELD", 1000)
+    monkeypatch.setattr("exhume.formats.ark.mcap_pieces.HELD", 1000)
     root = tmp_path / "log"
     shutil.copytree(log, root)
 

@@ -17,7 +17,8 @@ from kaitaistruct import KaitaiStream
 from exhume import codecs
 from exhume.errors import Span
 from exhume.formats.ark import layout
-from exhume.formats.ark.manifest import Manifest, ManifestSection, build_manifest, load_manifest, own_registry
+from exhume.formats.ark.manifest import Manifest, ManifestSection, build_manifest, own_registry
+from exhume.formats.ark.manifest_load import load_manifest
 from exhume.formats.ark.messages import Decompressor
 from exhume.formats.ark.names import is_guid
 from exhume.formats.ark.rbuf.decoder import decoder_for

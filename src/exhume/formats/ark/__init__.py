@@ -1,4 +1,8 @@
-"""Ark logs: manifest and split files of TBD Robotics' Ark framework, and rbuf, their serialization."""
+"""Ark logs: manifest and split files of TBD Robotics' Ark framework, and rbuf, their serialization.
+
+Split files have the messages of a robot's channels and an index of their times; the manifest names the split files and
+declares the channels.  This module registers the format: each `module:name` is loaded when it is needed.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,7 @@ from exhume_ksy.facts.ark_serializable_file import FileFooter
 from exhume.registry import Format, Signature
 
 _HEADER = ObjectHeader.magic << ObjectHeader.shift.magic | ObjectHeader.version << ObjectHeader.shift.version
+"""The first byte of an rbuf object without groups (blocks of optional fields)."""
 
 FORMAT = Format(
     id="ark",

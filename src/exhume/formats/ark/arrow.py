@@ -8,6 +8,10 @@ binary; durations `duration[ns]`; steady times `uint64` nanoseconds (they are no
 `timestamp[ns, UTC]`; enumerations their integers; lists, arrays of fixed size, maps and structs are nested; a variant
 becomes a struct with its index, the name of its type and one nullable field per alternative; a type that contains
 itself becomes JSON text from there on.
+
+A channel is a named series of messages of one type; a log may declare it several times, each with a GUID.  A latched
+message is one that a reader who starts later gets first.  The compiled kernel makes record batches where it can
+(`columns.Columns`); else `MessageRows` makes them from decoded messages.
 """
 
 from __future__ import annotations
@@ -40,9 +44,12 @@ if TYPE_CHECKING:
     from exhume.formats.ark.log import ArkLog, Channel, SplitReference
 
 BATCH_ROWS: Final = 8192
+"""Rows of a record batch, unless the caller chooses."""
 TIMESTAMP_MAX: Final = (1 << 63) - 1
+"""The last time in nanoseconds that Arrow's timestamp can have; rbuf's have one bit more."""
 
 Convert = Callable[[Any], Any]
+"""Returns a decoded value in the form that Arrow takes."""
 
 
 _PLAIN = {
@@ -58,7 +65,7 @@ _PLAIN = {
 
 
 class ArrowForm:
-    """The Arrow schema of a type, and the conversion of its values; `losses` counts values that did not fit."""
+    """The Arrow schema of a type, and the conversion of its values; `lost` counts those that did not fit, by reason."""
 
     def __init__(self, registry: Registry, type_name: str) -> None:
         """Derive the Arrow fields of a type, and a function for each that converts its values."""
@@ -85,7 +92,7 @@ class ArrowForm:
         `inside` has the names of the object types around the field, to detect recursion.
         """
         pa = self.pa
-        if each.packed_timespec:
+        if each.packed_timespec:  # two 32-bit numbers, exposed as their bytes
             return pa.binary(8), None
         match each.type:
             case "enum":
@@ -109,6 +116,7 @@ class ArrowForm:
         return getattr(pa, _PLAIN.get(each.type, each.type))(), None
 
     def _timestamp(self, value: int) -> int | None:
+        """Return a system time in nanoseconds; None, counted in `lost`, if it is too late for Arrow."""
         if value > TIMESTAMP_MAX:
             self.lost[BAD_TIME] += 1
             return None
@@ -159,13 +167,15 @@ class ArrowForm:
             out: dict[str, Any] = {"index": value["index"], "type": value["type"], "raw": value.get("raw")}
             plan = plans.get(value["index"])
             if plan is not None:
-                out[plan[0]] = _maybe(plan[3], value["value"])
+                key, _, _, convert_object = plan
+                out[key] = _maybe(convert_object, value["value"])
             return out
 
         return self.pa.struct(fields), convert
 
 
 def _maybe(convert: Convert | None, value: Any) -> Any:
+    """Return the converted value; None, an absent value, stays None."""
     return value if value is None or convert is None else convert(value)
 
 
@@ -175,7 +185,9 @@ class MessageRows(NamedTuple):
     identifiers: frozenset[str]
     channel: Channel
     schema: Any
+    """The `pyarrow.Schema` of the batches."""
     columns: Columns | None
+    """Makes the same batches in the kernel; None for a type that it does not take."""
 
     def made(self, messages: Iterable[ArkMessage]) -> Made:
         """The batch, the size in bytes of each row's message, and the number of values that did not fit."""
@@ -186,6 +198,7 @@ class MessageRows(NamedTuple):
         decoded = [message.value or {} for message in part]
         arrays = []
         for field in self.schema:
+            # Columns that are not fields of the type are attributes of the message: `time_ns`, `latched`, `data`.
             own = form is None or field.name not in form
             values = list(map(attrgetter(field.name), part)) if own else form.column(field.name, decoded)  # type: ignore[union-attr]
             arrays.append(pa.array(values, field.type))
@@ -194,10 +207,11 @@ class MessageRows(NamedTuple):
 
 
 Made = tuple[Any, Sequence[int], Counter[str]]
+"""A record batch, the size in bytes of each row's message, and the values that did not fit, counted by reason."""
 
 
 class _RowQuery(Query):
-    """One pass over the messages of a table that makes record batches of them."""
+    """One pass over the messages of a table that makes record batches of them; methods override those of `Query`."""
 
     def __init__(self, rows: MessageRows, *query: Any) -> None:
         super().__init__(*query)
@@ -215,7 +229,10 @@ class _RowQuery(Query):
             yield self._rows.made([message])
 
     def batch_messages(self, batch: Batch, numbers: list[int], pieces: list[IndexBlock]) -> Iterator[Made]:
-        """The rows of the pieces, in the order in which `numbers` names their cursors."""
+        """The rows of the pieces (parts of the splits' indexes), in the order in which `numbers` names their cursors.
+
+        Raises the error that ended the reading of the messages, after the rows before it.
+        """
         columns = self._rows.columns
         made = columns and columns.batch(self._rows.schema, numbers, KernelBatch(batch, pieces, VALUES).parts)
         if made:
@@ -267,6 +284,7 @@ class ArkTable:
         findings: list[Finding] = []
 
         def counted() -> Iterator[tuple[Any, Sequence[int]]]:
+            """Yield batches as they are made, with the sizes of their messages; count the values that did not fit."""
             kind = partial(_RowQuery, rows)
             for batch, sizes, misfits in read_each(self.log, kind, query, findings=findings, jobs=jobs):
                 if losses is not None:
@@ -274,6 +292,7 @@ class ArkTable:
                 yield batch, sizes
 
         def batches() -> Iterator[Any]:
+            """Yield batches of `batch_rows` rows; count missing splits first and lost messages last."""
             if losses is not None:
                 losses["missing splits"] = sum(not each.is_hidden for each in self.log.missing_splits())
             yield from rebatched(counted(), batch_rows)  # joining copies: a thread for it costs more than it saves

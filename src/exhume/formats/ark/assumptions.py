@@ -2,6 +2,9 @@
 
 No real manifest or split file is public.  What is here can change when one turns up; nothing else in the package
 repeats it.  `docs/formats/ark.md` explains each.
+
+A log is a manifest and split files (index and messages); the manifest's sections name columns, which are groups of
+channels that share splits and a codec.  A filter (`Query`) in a section hides messages of the sections after it.
 """
 
 from __future__ import annotations
@@ -10,12 +13,16 @@ import functools
 from typing import Any, Final
 
 MANIFEST_TYPE: Final = "ark::logging::Manifest"
+"""Name of the type of a manifest, in its trailer and in its schemas."""
 
 METADATA_FIELD: Final = "entries"
 """Name of the one field of `LogMetadataEntries`; its bytes are known, its name is not."""
 
 READ_RESERVED_BIT_AS_GROUPS: Final = True
-"""Read bit 0x08 of an object header as "groups follow" (with a warning); never written."""
+"""Read bit 0x08 of an object header as "groups follow" (with a warning); never written.
+
+A group is a block of fields that were added to a type later, with its number and size.
+"""
 
 TOLERATE_GROUP_LENGTH: Final = True
 """A group longer than its schema is skipped over, a shorter one has defaults (readers of real logs differ here)."""
@@ -51,6 +58,7 @@ MAXIMUM_SPLIT_REFERENCES: Final = 16
 """Sections of one manifest that may name the same split; more are refused as an attack."""
 
 
+# The next four return parts of a schema registry, which is JSON: fields by name and type, and the types of objects.
 def _field(name: str, type: str, **more: Any) -> dict[str, Any]:
     return {"name": name, "type": type, **more}
 
@@ -67,6 +75,7 @@ def _schema(name: str, fields: list[dict[str, Any]], groups: list[dict[str, Any]
     return {"name": name, "object_namespace": "ark::logging", "fields": fields, "groups": groups or []}
 
 
+# A type of elements, and attributes of a field, in the JSON of a registry.
 _STRING = {"type": "string"}
 _OPTIONAL = {"attributes": {"optional": True}}
 

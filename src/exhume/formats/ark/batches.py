@@ -1,5 +1,9 @@
 """Messages added to columns many at a time, into the same splits as messages added one at a time.
 
+A column is a group of channels that share split files; a split has space for a number of messages and bytes, and the
+message after that starts the next one.  Here the number of a channel is chosen by the caller, and the place of a
+message is its index in the batch.
+
 Spec: ark_log.txt, Split File Format; when a split ends: `docs/formats/ark.md`.
 """
 
@@ -20,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class MessageBatch(NamedTuple):
-    """Messages as columns: the number of the channel of each, below 65,536, its time and its size; and all bytes.
+    """Messages as arrays: the number of the channel of each, below 65,536, its time and its size; and all bytes.
 
     Unlike an object for each message, this costs next to nothing to send to another process.
     """
@@ -32,12 +36,12 @@ class MessageBatch(NamedTuple):
 
     @classmethod
     def of(cls, numbers: list[int], times: list[int], stored: list[bytes]) -> MessageBatch:
-        """That of messages whose times are of 64 bits without a sign."""
+        """The batch of messages given by channel numbers, times (unsigned, 64 bits) and bytes."""
         return cls(array("H", numbers), array("Q", times), array("Q", map(len, stored)), b"".join(stored))
 
 
 class Messages:
-    """A batch of messages that is being added to columns."""
+    """A batch of messages that is being added to columns, with its arrays as those of numpy."""
 
     def __init__(self, batch: MessageBatch) -> None:
         """View the kernel's buffers as arrays; `ends` has where each message ends in `data`."""
@@ -66,10 +70,11 @@ class Messages:
     def add(self, channels: Mapping[int, ChannelWriter], start: int, stop: int) -> None:
         """Add the messages `[start, stop)`, which are packed, to the columns of their channels.
 
-        A message that needs another split is added by itself, in its turn: so new splits get their names in the order
-        of the messages.  Raises `WriterError` for a message that fits into no split.
+        Packed messages are in the form in which the column stores them.  A message that needs another split is added by
+        itself, in its turn: so new splits get their names in the order of the messages.  Raises `WriterError` for a
+        message that fits into no split.
         """
-        columns: dict[ColumnWriter, list[int]] = {}
+        columns: dict[ColumnWriter, list[int]] = {}  # the numbers of each column's channels
         for number in np.unique(self.numbers[start:stop]).tolist():
             columns.setdefault(channels[number].column, []).append(number)
         queues = []
@@ -78,6 +83,7 @@ class Messages:
             if len(columns) > 1:
                 places = places[np.isin(self.numbers[start:stop], numbers)]
             queues.append(_Queue(self, column, {number: channels[number] for number in numbers}, places))
+        # The column whose message that does not fit comes first takes its turn.
         while waiting := [queue for queue in queues if queue.stop < len(queue.places)]:
             min(waiting, key=_Queue.next_place).turn()
         for queue in queues:
@@ -85,7 +91,7 @@ class Messages:
 
 
 class _Queue:
-    """The messages of one column, by their places in a batch: those from `at` to `stop` fit into its split."""
+    """The messages of one column, as a list of their places in a batch: `places[_at:stop]` fit into its split."""
 
     def __init__(
         self, messages: Messages, column: ColumnWriter, channels: Mapping[int, ChannelWriter], places: Array
@@ -115,7 +121,7 @@ class _Queue:
             return
         first, last = int(self.places[at]), int(self.places[stop - 1])
         data: bytes | memoryview
-        if last - first == stop - at - 1:
+        if last - first == stop - at - 1:  # they follow each other in the batch
             data = self._messages.bytes_of(first, last + 1)
         else:
             data = b"".join([self._messages.bytes_of(place, place + 1) for place in self.places[at:stop].tolist()])

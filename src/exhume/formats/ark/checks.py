@@ -1,5 +1,8 @@
 """The numbered rules of Ark logs: readers and `verify` use the same wording for a broken rule.
 
+A rule makes errors (`error`) and findings (`finding`); its class of errors is `error=`, FormatError by default.  The
+first digit of its number is the kind: identity, structure, content or safety.
+
 Spec: ark_log.txt and the rbuf wire format; each rule names its section.
 """
 
@@ -19,6 +22,7 @@ from exhume.findings import RuleTable, Severity
 RULES = RuleTable("ARK")
 _rule = RULES.rule
 
+# Sections of the specifications, which several rules name.
 _SPLIT = "ark_log.txt, Split File Format"
 _MANIFEST = "ark_log.txt, Manifest File Format"
 _RBUF = "rbuf wire format"

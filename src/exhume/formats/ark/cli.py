@@ -1,4 +1,9 @@
-"""Additions of Ark logs to the command line."""
+"""Additions of Ark logs to the command line: options, `exhume cat` and `exhume search`.
+
+`CLI` at the end registers them; the commands themselves are in `exhume.cli`, which passes a `Run` (output, notes and
+options of one call).  A log has channels of messages, which are called topics on the command line.  Latched messages
+are those that a reader who starts later gets first.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +24,14 @@ if TYPE_CHECKING:
 _TOPIC = click.Option(
     ["--topic", "topic"], multiple=True, metavar="NAME", help="Channel name, glob or regular expression (repeatable)."
 )
+# Options that several commands have.
 _FROM = click.Option(["--start-ns", "start_ns"], type=NS, help="First time, nanoseconds of the log's clock.")
 _TO = click.Option(["--stop-ns", "stop_ns"], type=NS, help="Time to stop before, nanoseconds.")
 
 _NO_LATCHED = click.Option(["--no-latched", "no_latched"], is_flag=True, help="Do not replay latched messages first.")
 _SKIP = click.Option(["--skip-damaged", "skip_damaged"], is_flag=True, help="Skip damaged messages (exit 3).")
 
+# Options that a log adds to each command ("open": to all that open an archive; "describe": to info and list).
 OPTIONS: dict[str, list[click.Option]] = {
     "open": [
         click.Option(["--log", "log"], metavar="GUID", help="GUID of one log, for a directory of several logs."),
@@ -85,7 +92,7 @@ class CatOptions(VerbOptions):
 
 
 class ArkSearchOptions(SearchOptions):
-    """In which span of time `exhume search` looks."""
+    """The time range that `exhume search` searches; None: without a limit."""
 
     start_ns: int | None
     stop_ns: int | None
@@ -105,15 +112,9 @@ def message_query(
 
 
 def table_options(options: dict[str, Any]) -> dict[str, Any]:
-    """Options of `ArkArchive.to_arrow` for those of `exhume export`."""
-    names = {
-        "topic": "topic",
-        "start_ns": "start_ns",
-        "stop_ns": "stop_ns",
-        "skip_damaged": "skip_damaged",
-        "jobs": "jobs",
-    }
-    taken = {names[name]: options.pop(name) for name in names.keys() & options.keys()}
+    """Options of `ArkArchive.to_arrow` for those of `exhume export`; takes them out of `options`."""
+    same = ("topic", "start_ns", "stop_ns", "skip_damaged", "jobs")
+    taken = {name: options.pop(name) for name in same if name in options}
     return taken | {"latched": not options.pop("no_latched", False)}
 
 
@@ -186,7 +187,10 @@ def missing_outcome(run: Run, archive: ArkArchive) -> ExitCode | None:
 
 
 def search(run: Run, archives: list[ArkArchive | ArkLogSet], query: str, options: ArkSearchOptions) -> ExitCode | None:
-    """Messages of the channels that the query names (name, glob or regular expression), as JSON lines."""
+    """Print messages of the channels that the query names (name, glob or regular expression), as JSON lines.
+
+    With `--count` only their number, for each archive.
+    """
     from exhume.formats.ark.lines import lines_of
     from exhume.formats.ark.messages import message_json
 
@@ -196,10 +200,10 @@ def search(run: Run, archives: list[ArkArchive | ArkLogSet], query: str, options
         wanted = message_query([query], options)
         print_unmatched(run, archive, wanted["topics"])
         wanted["decode"] = not options.count
-        messages = archive.messages(**wanted) if run.machine or options.count else ()
+        messages = archive.messages(**wanted) if run.machine or options.count else ()  # else `lines_of` reads them
         count = 0
 
-        # Matches are counted while they are printed.
+        # Matches are counted while they are printed.  The defaults keep the values of this round of the loop.
         def counted(messages: Any = messages, name: str = archive.name) -> Iterator[dict[str, Any]]:
             nonlocal count
             for message in messages:

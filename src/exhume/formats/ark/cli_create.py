@@ -75,7 +75,7 @@ def create(
     for text in metadata:
         key, eq, value = text.partition("=")
         try:
-            entries[key] = json.loads(value) if eq else json.loads("")
+            entries[key] = json.loads(value if eq else "")  # empty text is not JSON
         except ValueError:
             raise click.UsageError(f"--metadata takes KEY=JSON, not {text!r}", ctx) from None
     chosen = dict(_pair(ctx, text) for text in types)
@@ -123,6 +123,7 @@ def create(
 
 
 def _pair(ctx: click.Context, text: str) -> tuple[str, str]:
+    """Return the channel and the type of one `--type`.  Raises `click.UsageError` unless it has both."""
     name, eq, type_name = text.partition("=")
     if not eq:
         raise click.UsageError(f"--type takes CHANNEL=TYPE, not {text!r}", ctx)

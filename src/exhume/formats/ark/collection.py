@@ -1,9 +1,13 @@
 """Opening a manifest file, a log root, a lone split file, or a directory that holds several logs: those are listed and
 verified; one has to be named to be read.
 
-If nothing else reads a manifest, every split that its bytes name is attached (`attach_splits`).  Split headers name
-their objects; the declarations of those objects are found in the manifest by their GUIDs, so that names, types and
-registries survive even where the manifest as a whole cannot be read.
+A log root is a directory with `manifests/` and `splits/`; file names are GUIDs.  The manifest declares objects
+(channels: name, type, GUID, schema registry) in columns, which name split files; splits have the messages.  A manifest
+is read with the first schema that fits (the ladder, `SchemaSource`): its own, a built-in one, or none.
+
+In the last case, every split that its bytes name is attached (`attach_splits`).  Split headers name their objects; the
+declarations of those objects are found in the manifest by their GUIDs, so that names, types and registries survive even
+where the manifest as a whole cannot be read.
 """
 
 from __future__ import annotations
@@ -40,8 +44,8 @@ from exhume.formats.ark.manifest import (
     ObjectDeclaration,
     SchemaSource,
     SplitDeclaration,
-    load_manifest,
 )
+from exhume.formats.ark.manifest_load import load_manifest
 from exhume.formats.ark.names import find_manifests, is_guid
 from exhume.formats.ark.probe import is_split
 from exhume.formats.ark.rbuf.layout import (
@@ -97,7 +101,8 @@ def open_manifest(
 ) -> ArkArchive:
     """A reader for the manifest (or split) in `source`; `opened` becomes the `source` of the archive.
 
-    Raises the rule for a file that is not a manifest.
+    `root` is the directory with the splits (None: found around `source`); for the options see `open_archive`.  Raises
+    the rule for a file that is not a manifest.
     """
     span = source.span(0, source.size)
     if not source.size:
@@ -123,11 +128,10 @@ def open_manifest(
 def _last_source(
     data: bytes, span: Span, root: Tree | None, error: ExhumeError, *, salvaging: bool
 ) -> LoadedManifest | None:
-    """The salvage scan.
+    """Return what `attach_splits` finds for a manifest whose reading failed with `error`, or None.
 
     Unless requested, it runs only where no schema is embedded (otherwise the manifest is damaged).
     """
-
     if root is None or (embeds_schema(data) and not salvaging):
         return None
     return attach_splits(data, span, root, error)
@@ -221,7 +225,8 @@ class ArkLogSet(Archive):
         except ExhumeError as error:
             return {"log": PurePosixPath(name).name, "manifest": name, "problem": error.message}
         info = log.counted()
-        log.manifest_source.close() if log.manifest_source is not None else None
+        if log.manifest_source is not None:
+            log.manifest_source.close()
         return {
             "log": info.log_identifier,
             "manifest": name,
@@ -239,7 +244,10 @@ class ArkLogSet(Archive):
             yield Entry(kind="log", name=row["log"], details={k: v for k, v in row.items() if k != "log"})
 
     def sections(self, *, jobs: int = 1) -> SectionMap:
-        """Return the sections of all logs in one map; files that logs share have those of each."""
+        """Return the sections of all logs in one map; files that logs share have those of each.
+
+        Gaps are left out, since what one log does not use may be another's: `SectionMap` finds the common ones.
+        """
         files: dict[str, tuple[Source, list[Section]]] = {}
         for log in self.logs():
             found = log.sections(jobs=jobs)
@@ -275,11 +283,10 @@ def open_archive(
     """The `Archive` of what was opened.
 
     A directory with several logs opens as an `ArkLogSet`, unless `log` (GUID or the start of one) selects one.
-    `options`: `on_missing="skip"` reads past missing splits; `salvage=True` uses the last rung of the manifest ladder
-    even where a registry is embedded; `unfinished=True` takes a manifest that a writer did not close;
-    `by_manifest=True` counts messages by the statistics in the manifest instead of the index of each split, which over
-    a network is a request for each split.  Raises the
-    errors of rules ARK-101, ARK-108, ARK-348 and those of the manifest.
+    `options`: `on_missing="skip"` reads past missing splits; `salvage=True` attaches splits by their GUIDs even where a
+    registry is embedded; `unfinished=True` takes a manifest that a writer did not close; `by_manifest=True` counts
+    messages by the statistics in the manifest instead of the index of each split, which over a network is a request for
+    each split.  Raises the errors of rules ARK-101, ARK-108, ARK-348 and those of the manifest.
     """
     if isinstance(source, Source):
         return open_manifest(source, source, None, limits=limits, **options)
@@ -302,7 +309,9 @@ def open_archive(
 
 
 MAX_NAME: Final = 4096
+"""Bytes of the longest name that the search for declarations takes for one."""
 MAX_REGISTRY: Final = 64 << 20
+"""Bytes of the largest schema registry that it takes for one."""
 
 
 def embeds_schema(data: bytes) -> bool:
@@ -328,14 +337,14 @@ def attach_splits(data: bytes, span: Span, root: Tree, error: ExhumeError | None
     if not columns:
         return None
     # Splits of one column follow each other in the manifest.
-    columns.sort(key=lambda item: item[0])
+    columns.sort(key=lambda item: item[0])  # by the offset of the split's GUID
     joined: list[Column] = []
     for _, column in columns:
         if joined and joined[-1].objects == column.objects and joined[-1].compression == column.compression:
             joined[-1] = Column(column.name, column.compression, column.objects, joined[-1].splits + column.splits)
         else:
             joined.append(column)
-    # The fields at the start of the manifest, as far as they can be read.
+    # The fields at the start of the manifest, as far as they can be read: the first GUID only if the second is there.
     common = read_guid_at(data, MANIFEST_FIELDS.common_identifier)
     identifier = (read_guid_at(data, MANIFEST_FIELDS.log_identifier) if common else None) or NIL
     manifest = Manifest(identifier, common or NIL, _name(data), (ManifestSection(tuple(joined), identifier),))
@@ -377,6 +386,7 @@ def _declaration_around(data: bytes, at: int, identifier: str) -> ObjectDeclarat
 
     The name and the type are the strings before it, the schema registry is the string after it.
     """
+    # Read backwards from the GUID: type, name, header of the object; then forwards.
     type_at, type_ = _text_before(data, at)
     if type_ is None:
         return None
@@ -391,25 +401,28 @@ def _declaration_around(data: bytes, at: int, identifier: str) -> ObjectDeclarat
         registry = text.decode()
     except UnicodeDecodeError:
         registry = ""
+    # Group 0 has one boolean, whether the channel is latched.
     number, body = (data[name_at - 1] == HEADER_WITH_GROUPS and read_first_group(data, end)) or (None, b"")
     latched = number == 0 and len(body) == 1 and any(body)
     return ObjectDeclaration(name, type_, identifier, registry, latched)
 
 
 def _text_before(data: bytes, end: int) -> tuple[int, str | None]:
-    """The counted string that ends at `end`: the count before it must be its length.
+    """The position and the text of the counted string that ends at `end`: the count before it must be its length.
 
-    If there are several such strings, the shortest is taken.
+    If there are several such strings, the shortest is taken; if there is none, the text is None.
     """
     for size in range(min(MAX_NAME, end - COUNT_SIZE) + 1):
         at = end - size - COUNT_SIZE
         text = read_text_before(data, at, end) if data.startswith(pack_count(size), at) else None
+        # An empty string only where another string can precede it: four zeros are common.
         if text is not None and text.isprintable() and (size or at >= COUNT_SIZE):
             return at, text
     return 0, None
 
 
 def _name(data: bytes) -> str:
+    """The name of the log, which follows its two GUIDs; empty if it cannot be read."""
     found = read_counted(data, MANIFEST_FIELDS.common_identifier[1])
     return "" if found is None or len(found[0]) > MAX_NAME else found[0].decode("utf-8", "replace")
 
@@ -423,7 +436,7 @@ def guess_compression(source: Source) -> str:
     try:
         split = Split(source)
         split.check_index()
-        for entry in split.read_index(0, min(16, split.header.item_count)):
+        for entry in split.read_index(0, min(16, split.header.item_count)):  # a sample of the messages
             start, size = int(entry["ofs_data"]), int(entry["len_data"])
             if start + size <= source.size:
                 found.add(parse_message_footer(source.read_at(start, size), source.span(0, 0)).codec)
@@ -431,4 +444,5 @@ def guess_compression(source: Source) -> str:
         return "none"
     if not found or not found <= set(CODEC_NAMES):
         return "none"
+    # Footers may say that a message is stored as it is (0).  If all do, any codec will do: each message has its own.
     return next((CODEC_NAMES[number] for number in sorted(found) if number), "lz4")

@@ -3,6 +3,9 @@
 The program of a type comes with a tree of columns of the same form, with the types that `arrow.ArrowForm` states.
 Messages that the kernel does not accept are left to the readers, with all those that were read together with them.
 
+A program (`rbuf.program`) is a type compiled to a flat table that the kernel decodes messages by; a `Shape` is a row of
+the matching table of columns.  Rows refer to each other by index, since the kernel knows no Python objects.
+
 Spec: rbuf wire format; Arrow columnar format, Physical Memory Layout.
 """
 
@@ -48,8 +51,8 @@ class _ShapeWriter:
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
-        self.shapes: list[Shape] = [Shape()]
-        self.texts = bytearray()
+        self.shapes: list[Shape] = [Shape()]  # the first is that of the whole message
+        self.texts = bytearray()  # type names of the alternatives of variants, joined; see `Shape.text`
 
     def take(self, count: int) -> int:
         """Append `count` empty shapes; return the index of the first.  Raises `OverflowError` for too many."""
@@ -70,7 +73,10 @@ class _ShapeWriter:
         return Shape("o", first, len(fields))
 
     def _value(self, each: Field, inside: tuple[str, ...]) -> Shape:
-        """Return the shape of a field's values; the shapes of its elements are added to `self.shapes`."""
+        """Return the shape of a field's values; the shapes of its elements are added to `self.shapes`.
+
+        `inside` has the names of the object types around the field, to find a type within itself.
+        """
         if is_fixed(each._replace(optional=False)):
             kind = {"bool": "?", "guid": "g", "system_time_point": "t"}.get(each.type, "w")
             width = struct.calcsize("<" + letter_of(self._registry, each))
@@ -102,7 +108,10 @@ class _ShapeWriter:
         return self.fields(fields, (*inside, name)) if fields else Shape("e")
 
     def _variant(self, each: Field, inside: tuple[str, ...]) -> Shape:
-        """Return the shape of a variant: index, type name and the alternatives' shapes, in consecutive rows."""
+        """Return the shape of a variant: index, type name, the alternatives, and the bytes of an unknown alternative.
+
+        These are consecutive rows.
+        """
         count = len(each.variants) + 3
         first = self.take(count)
         self.shapes[first], self.shapes[first + 1], self.shapes[first + count - 1] = Shape("w", width=1), _TEXT, _TEXT
@@ -115,15 +124,19 @@ class _ShapeWriter:
 
 
 _TEXT: Final = Shape("s")
+"""The shape of strings."""
 
 
 class Columns(NamedTuple):
     """The columns of a channel's type, some of them wanted, in the order of its fields; picklable."""
 
     names: list[str]
+    """All fields of the type."""
     shapes: list[Shape]
     packed: bytes
+    """The shapes as the kernel takes them: six 64-bit numbers each."""
     texts: bytes
+    """Type names of variants; see `Shape.text`."""
 
     def batch(self, schema: Any, order: list[int], pieces: list[Any]) -> tuple[Any, Any, Counter[str]] | None:
         """The record batch of messages, in the order and form that `ark_json` takes; None if any is not accepted.
@@ -134,12 +147,13 @@ class Columns(NamedTuple):
         return None if made is None else self.shaped(schema, made)
 
     def shaped(self, schema: Any, made: Any) -> tuple[Any, Any, Counter[str]]:
-        """The record batch of what `ark_columns` made; see `batch`."""
+        """The record batch of what `ark_columns` made (times, sizes, misfits, columns), not copied; see `batch`."""
         import numpy
 
         pa = import_pyarrow()
         times, sizes, lost, found = made
         count = len(sizes) // numpy.int64().itemsize
+        # A bit for each message says whether it was latched: no, since those are not in batches.
         own = {"time_ns": times, "latched": bytes(count + 7 >> 3)}
         arrays = []
         for field in schema:
@@ -152,7 +166,10 @@ class Columns(NamedTuple):
         return batch, numpy.frombuffer(sizes, numpy.int64), Counter({BAD_TIME: lost})
 
     def _array(self, pa: Any, found: list[tuple[Any, ...]], number: int, type_: Any) -> Any:
-        """The array of a column that the kernel filled, and of those within."""
+        """The array of column `number`, which the kernel filled, and of those within; `type_` is its Arrow type.
+
+        `found` has for each column: number of values, number of nulls, validity bits, offsets, data.
+        """
         shape = self.shapes[number]
         length, nulls, bits, ends, data = found[number]
         buffers = [pa.py_buffer(bits) if nulls else None]

@@ -3,6 +3,9 @@
 A derived manifest keeps the schema of the one it comes from (a manifest of another writer may have fields that the
 built-in schemas do not know), with the new parts fitted into it.
 
+A manifest lists sections, these list columns (groups of channels), and these the split files with the messages.  A
+snippet is a manifest that shows a part of a log through a filter, with the splits of the original.
+
 Spec: ark_log.txt, Split File Format ("you may create a 'snippet' or 'subindex'"); Manifest File Format.
 """
 
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
 def derived_file(loaded: LoadedManifest, manifest: Manifest, *, in_front: int) -> bytes:
     """The file of `manifest`, whose sections are `in_front` new sections, followed by those of `loaded`.
 
+    If `loaded` was not read with a schema of its own, the writer's schema is used.
     Raises `WriterError` when the schema of `loaded` has no place for something new.
     """
     if loaded.value is None or loaded.registry is None or loaded.schema_source is not SchemaSource.EMBEDDED:
@@ -51,7 +55,10 @@ def derived_file(loaded: LoadedManifest, manifest: Manifest, *, in_front: int) -
 
 
 def _kept(loaded: LoadedManifest, manifest: Manifest, in_front: int) -> list[Mapping[str, Any]]:
-    """The old sections' values, with the splits that the new manifest names (in its order)."""
+    """The decoded values of the sections of `loaded`, with the splits that the new manifest names (in its order).
+
+    So fields that only the old manifest's schema has are kept.
+    """
     assert loaded.value is not None
     assert loaded.registry is not None
     out: list[Mapping[str, Any]] = []
@@ -61,6 +68,7 @@ def _kept(loaded: LoadedManifest, manifest: Manifest, in_front: int) -> list[Map
         section = dict(raw)
         columns = []
         for raw_column, old_column, new_column in zip(raw["columns"], old.columns, new.columns, strict=True):
+            # By GUID: the values of the old splits.  A split that is new, or was changed, gets one of the old schema.
             known = {
                 split.identifier: value for split, value in zip(old_column.splits, raw_column["splits"], strict=True)
             }
@@ -111,7 +119,7 @@ def _fit_field(registry: Registry, each: Field, value: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class NewManifest:
-    """A manifest that was written."""
+    """A manifest that was written: its file and its content."""
 
     path: Path
     manifest: Manifest

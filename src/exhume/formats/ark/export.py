@@ -1,4 +1,7 @@
-"""Messages as JSON lines and CSV.
+"""Messages as JSON lines and CSV, for `exhume export`.
+
+A channel is a named series of messages of one type.  Messages are converted in several processes, a time range at a
+time; the results come back in order, with counts of losses for the `ExportReport`.
 
 Spec: none; the JSON of a message is documented in `docs/formats/ark.md`.
 """
@@ -26,11 +29,13 @@ from exhume.tabular.report import ESCAPED, ExportReport, escape_controls, refuse
 from exhume.tuples import NamedTuple
 
 R = TypeVar("R")
+"""Type of the result for one batch of messages."""
 
-PROGRESS_STEP = 4096  # messages
+PROGRESS_STEP = 4096
+"""Messages between two reports of progress."""
 
 LONG = 1 << 20
-"""Characters of a cell above which rows are made piece by piece."""
+"""Characters of a cell above which rows are made piece by piece, to save memory."""
 
 
 class Selection:
@@ -73,6 +78,7 @@ class Selection:
         return self._counted(read_spans(self.log, read, self._query(decode), findings=findings, jobs=jobs), findings)
 
     def _query(self, decode: bool) -> dict[str, Any]:
+        """Return the arguments of the query; messages above a limit are always left out and counted."""
         return {**self.query, "decode": decode, "on_error": "skip" if self._skip else "limit"}
 
     def _counted(self, found: Iterable[tuple[R, int]], findings: list[Finding]) -> Iterator[R]:
@@ -86,6 +92,7 @@ class Selection:
         self._account(count, findings)
 
     def _account(self, count: int, findings: list[Finding]) -> None:
+        """Add the messages written and lost to the report, and the first 20 findings as notes."""
         self.report.written["messages"] += count
         self.report.lost.update(lost_messages(findings))
         self.report.notes += [str(finding) for finding in findings[:20]]
@@ -142,7 +149,7 @@ def export_csv(
     """
     refuse_options("csv", {"payload": options.get("payload")})
     selection = Selection(log, options, ExportReport(), progress)
-    leaves: dict[str, dict[str, tuple[str, ...]]] = {}
+    leaves: dict[str, dict[str, tuple[str, ...]]] = {}  # by GUID of a channel and name of a column: path of the field
     for channel in selection.channels():
         registry = channel.declaration.registry
         paths = list(leaf_paths(registry, channel.type)) if registry is not None else [("data",)]
@@ -247,6 +254,7 @@ def _leaves(
 
 
 def _is_plain_object(each: Field) -> bool:
+    """Whether the field is an object of a known type, not a list or a variant of objects."""
     return each.type == "object" and each.object_type is not None
 
 

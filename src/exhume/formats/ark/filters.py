@@ -1,5 +1,8 @@
 """Acceptance filters: what a section of a manifest allows the sections after it to show.
 
+A section lists columns (groups of channels) and has a filter: a time range, and lists of channel names or patterns to
+allow or deny.  `topic_matcher` at the end is for the channels that a user requests.
+
 Spec: ark_log.txt, Manifest File Format ("each section parsed after this one has this query applied to it").
 """
 
@@ -19,11 +22,15 @@ from exhume.formats.ark import assumptions
 from exhume.formats.ark.checks import FILTER_PATTERN, FILTER_UNKNOWN, PATTERN_COST
 
 KNOWN_FIELDS: Final = frozenset({"minimum_time", "maximum_time", "message_allow_list", "message_deny_list"})
+"""Fields of a filter object (`Query`) that have a meaning here."""
 MAX_PATTERN: Final = 4096
+"""Characters of the longest pattern that is compiled; its file may be an attack."""
 MAX_NAME: Final = 1024
 """Names longer than this are compared, not matched."""
 MAX_REPEATS: Final = 4
+"""Unbounded repetitions of a pattern at most: matching takes up to the length of the name to this power."""
 TIME_MAX: Final = (1 << 64) - 1
+"""The last time in nanoseconds: "no limit"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +89,10 @@ class Filter:
 
 
 _EMPTY: Final[tuple[Any, ...]] = (None, 0, "", b"", False, [], {})
+"""Values of a field that is not set."""
 
 ACCEPT_ALL: Final = Filter()
+"""The filter that hides nothing."""
 
 
 class Acceptance:
@@ -97,13 +106,15 @@ class Acceptance:
         highs = [each.maximum_ns - step for each in self.filters if each.maximum_ns is not None]
         self.minimum_ns: int = max(lows, default=0)
         self.maximum_ns: int = min(highs, default=TIME_MAX)
+        # Per filter: whether a name is in its allow list, and in its deny list; None for an empty list.
         self._lists = [
             (_matcher(each.allow) if each.allow else None, _matcher(each.deny) if each.deny else None)
             for each in self.filters
         ]
-        self._known: dict[str, bool] = {}
+        self._known: dict[str, bool] = {}  # results of `accepts_name`
 
     def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the filters alone, because the compiled matchers cannot be pickled."""
         return Acceptance, (self.filters,)
 
     @property
@@ -179,12 +190,15 @@ def _parse_pattern(text: str) -> Any:
 
 
 def _repeats(pattern: Any) -> int:
-    """Unbounded repetitions that can match the same text, counted; nested ones and references count as too many."""
+    """Unbounded repetitions that can match the same text, counted; nested ones and references count as too many.
+
+    `pattern` is a parsed pattern: pairs of an operation and its argument, whose form depends on the operation.
+    """
     total = 0
     for operation, argument in pattern:
         name = str(operation)
         if name in ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"):
-            _, most, inner = argument
+            _, most, inner = argument  # least and most repetitions, and what is repeated
             within = _repeats(inner)
             branching = any(str(each) in ("BRANCH", "GROUPREF", "GROUPREF_EXISTS") for each in _operations(inner))
             # A long repetition counts once, unless something varies inside it: then the pattern is rejected.
@@ -222,6 +236,7 @@ def _operations(pattern: Any) -> Iterable[Any]:
 
 
 _LOOKS_LIKE_EXPRESSION = re.compile(r"\.[*+?]|[\\()|^$]|\]\+")
+"""Finds what occurs in regular expressions, but not in names and globs: `.*`, `\\`, parentheses, `|`, `]+` and such."""
 
 
 def unmatched(topics: Sequence[str] | None, names: Sequence[str]) -> str:

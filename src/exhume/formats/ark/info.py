@@ -1,4 +1,9 @@
-"""Result of `info()` for a log: its table of channels, its columns and sections, and missing splits."""
+"""Result of `info()` for a log: its table of channels, its columns and sections, and missing splits.
+
+A channel is a named series of messages; it belongs to a column, which is a group of channels whose messages share split
+files.  The index of a split, and the statistics in the manifest, both say how many messages of each channel it has.  A
+`reference` is one mention of a split in the manifest; several sections may refer to one split with different filters.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +21,7 @@ if TYPE_CHECKING:
     from exhume.formats.ark.log import Channel
 
 NOTHING = ObjectStatistics(0, 0, 0, 0)
+"""The statistics of a channel without messages in a split."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +132,7 @@ def build_info(reader: ArkLog, trust: StatisticsTrust = StatisticsTrust.NONE) ->
     """Counts messages by the indexes of splits, or by the manifest's statistics (`verify` compares the two)."""
     # `trusted` are the splits whose statistics in the manifest can be trusted; the indexes of others are read.
     errors = [finding for finding in reader.loaded.findings if finding.is_problem]
-    totals: dict[tuple[int, str, str], list[Any]] = {}
+    totals: dict[tuple[int, str, str], list[Any]] = {}  # by section, column and GUID of the channel
     missing: list[str] = []
     stated = {reference.rank: _stated(reference) for reference in reader.references}
     trusted = {
@@ -146,9 +152,10 @@ def build_info(reader: ArkLog, trust: StatisticsTrust = StatisticsTrust.NONE) ->
             try:
                 found, is_complete = reader.statistics(reference), True
             except ExhumeError as error:
-                if error.code.startswith("EX-6"):
+                if error.code.startswith("EX-6"):  # reading failed, which shows nothing about the split
                     raise
                 errors.append(Finding.from_error(error))
+        # Without any statistics every channel of the split is listed, with no messages, as an estimate.
         for identifier in found if is_complete else found or reference.channels:
             stats = found.get(identifier, NOTHING)
             total = totals.setdefault((reference.section, reference.column.name, identifier), [0, 0, None, None, False])

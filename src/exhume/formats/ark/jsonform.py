@@ -1,4 +1,8 @@
-"""Converts JSON values back to rbuf values: the inverse of what `cat` and `export --to jsonl` print."""
+"""Converts JSON values back to rbuf values: the inverse of what `cat` and `export --to jsonl` print.
+
+rbuf is the serialization of Ark's messages; a registry has the schemas of types.  `import_jsonl` writes a log from a
+file of such lines (`exhume create ark`).
+"""
 
 from __future__ import annotations
 
@@ -29,6 +33,7 @@ schema Foreign { string encoding; string schema_name; byte_buffer data; }
 """The types for messages that are not rbuf: JSON text, or bytes with the name of their encoding."""
 
 _FLOATS: Final = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf, "infinity": math.inf, "-infinity": -math.inf}
+"""Floats that JSON has no numbers for, by their names in lower case."""
 
 
 def from_json(registry: Registry, type_name: str, value: Any) -> dict[str, Any]:
@@ -181,10 +186,12 @@ class _Lines:
     """A process's result for some lines: rows up to the first that cannot be written, and the problem with that one."""
 
     def __init__(self, name: str, registry: Registry | None, types: dict[str, str], packing: MessagePacking) -> None:
+        # `name` is that of the file, `types` has those of channels, `packing` compresses messages.
         self._name, self._registry, self._types, self._packing = name, registry, types, packing
-        self._texts: Encoder | None = None
+        self._texts: Encoder | None = None  # of JSON text, made when a channel without a type occurs
 
     def __call__(self, part: tuple[int, list[bytes]]) -> tuple[list[Row], ExhumeError | None]:
+        """Convert a part of `_parts`: the number of the first line, and the lines."""
         first, lines = part
         rows: list[Row] = []
         try:

@@ -3,6 +3,11 @@
 This module returns the results of the generated readers in the terms of the format, and contains the writers.  It adds
 which rule is broken by bytes that do not fit, and how a file without a trailer is read.
 
+A split is a file of messages: header, index (an entry per message), messages.  Its header maps short identifiers, one
+byte each, to the GUIDs of objects (channels).  A compressed message ends in a footer with its size and codec.  A
+serializable file is an rbuf object, a trailer with its type and schema registry, and a footer with the sizes of both.
+The modules of `exhume_ksy` are generated from the specifications: `facts` has offsets and sizes, `fast` the readers.
+
 Spec: ark_log.txt, Split File Format, Manifest File Format; rbuf wire format.
 """
 
@@ -50,6 +55,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
+# Facts of the specifications; the names `..._FIELDS` have a pair (start, end) for each field.
 ENTRY_SIZE: Final = ark_split.IndexEntry.size
 ENTRY_DTYPE: Final = ark_split.IndexEntry.dtype
 _ENTRY = struct.Struct(ark_split.IndexEntry.packed)
@@ -74,12 +80,14 @@ MANIFEST_FIELDS: Final = ArkManifest.at
 """Offsets of the first fields of a manifest."""
 
 
+# The footer that ends a manifest: its magic number, which is its last field, its structure and its size.
 TRAILER_MAGIC_BYTES: Final = FooterFacts.magic
 _FILE_FOOTER = struct.Struct(FooterFacts.packed)
 TRAILER_FOOTER_SIZE: Final = FooterFacts.size
 NO_BOUND: Final = 1 << 65
 """More bytes than any footer can state."""
 
+# The footer that ends a compressed message, and the codecs by the numbers in it.
 _MESSAGE_FOOTER = struct.Struct(ark_stored_message.MessageFooter.packed)
 MESSAGE_FOOTER_FIELDS: Final = ark_stored_message.MessageFooter.at
 MESSAGE_FOOTER_SIZE: Final = ark_stored_message.MessageFooter.size
@@ -164,6 +172,7 @@ def parse_index(data: bytes) -> np.ndarray[Any, Any]:
 
 
 def _groups_size(found: GroupList | None) -> int:
+    """Bytes of the groups (blocks of added fields) that follow an object; 0 without groups."""
     return 0 if found is None else sum(GroupHeader.size + group.header.len_body for group in found.groups)
 
 
@@ -172,6 +181,7 @@ def read_header_by_place(data: bytes) -> SplitHeader:
 
     The mappings are as many as fit in `data`.  No generated reader is used, because a schema would refuse the header.
     """
+    # `ends` are the ends of all mappings that could be in `data`, back to back.
     at, ends = HEADER_FIELDS, range(HEADER_SIZE + MAPPING_SIZE, len(data) + 1, MAPPING_SIZE)
     identifier, short = slice(*MAPPING_FIELDS.object_identifier), slice(*MAPPING_FIELDS.short_identifier)
     found = ((end - MAPPING_SIZE, data[end - MAPPING_SIZE : end]) for end in ends)

@@ -2,6 +2,10 @@
 
 Messages that the kernel does not accept are decoded as everywhere else, which raises errors and notes skipped parts.
 
+A query reads splits (files of messages) through cursors, one for each use of a split, and merges their messages by
+time.  It passes them on in batches: a batch has its cursors, index entries for each (`IndexBlock`, a piece), and
+`numbers`, the number of the cursor that each message comes from, in order.
+
 Spec: none; the JSON of a message is documented in `docs/formats/ark.md`.
 
 For viewers of MCAP, messages also become JSON with JSON Schemas of the plain kind that viewers read.  A schema has one
@@ -44,6 +48,7 @@ if TYPE_CHECKING:
     from exhume.formats.ark.pykernel import Numbers
 
 
+# The schema of bytes: text if they are UTF-8, else base64.
 BYTES: dict[str, Any] = {
     "type": "object",
     "properties": {"text": {"type": "string"}, "base64": {"type": "string", "contentEncoding": "base64"}},
@@ -88,7 +93,7 @@ def _field(registry: Registry, each: Field, inside: tuple[str, ...]) -> dict[str
         case "dictionary":
             assert each.key is not None
             return {"type": "object", "properties": {}} if each.key.type == "string" else None
-    return {"type": "integer"}
+    return {"type": "integer"}  # integers, enumerations, times and durations
 
 
 def plain_json(value: Any) -> bytes:
@@ -110,10 +115,12 @@ def _plain(value: Any) -> Any:
 
 
 TAIL = b"}\n"
+"""The end of a line, after the value of its message."""
 LARGE = 16 << 20
 """Bytes of messages above which they are passed on in chunks."""
 
-LINES, VALUES = 0, 1  # forms of `ark_json`
+LINES, VALUES = 0, 1
+"""Forms of `ark_json`: whole lines with time and channel, or the values only."""
 
 Lines = tuple[bytes | memoryview, int]
 """Messages as JSON, one on each line, and their number."""
@@ -156,9 +163,9 @@ def counted_lines(messages: Iterable[ArkMessage]) -> Lines:
 
 
 class LargeLine(NamedTuple):
-    """The line of a message above the limit `payload_size`, without its end; it is printed in chunks.
+    """The line of a message above the limit `payload_size`, which is printed in chunks.
 
-    `registry` and `type` are those of its value, None for a message that is bytes.
+    `head` is its text before the value; `registry` and `type` are those of its value, None for a message that is bytes.
     """
 
     head: str
@@ -187,10 +194,12 @@ class KernelBatch:
         """Collect what the kernel needs of a batch: for each cursor stored bytes, times, channels and tables."""
         self.cursors: list[SplitCursor] = [cursor for cursor in batch.cursors if isinstance(cursor, SplitCursor)]
         self.pieces = pieces
+        # The messages of each cursor as they are in the file; none if it takes no part in the batch.
         self.stored: list[Sequence[bytes] | None] = [
             cursor.split.stored(piece.offset, piece.size) if piece.time else []
             for cursor, piece in zip(self.cursors, pieces, strict=True)
         ]
+        # For each cursor: its messages decompressed (None: damaged), times, short identifiers, programs and heads.
         self.parts: list[tuple[Sequence[bytes | None], Numbers, bytes, list[Any], list[bytes | None]]] = [
             (_logged(cursor, found), piece.time, piece.object, *_tables(cursor.reference, cursor, form))
             for cursor, piece, found in zip(self.cursors, pieces, self.stored, strict=True)
@@ -201,7 +210,7 @@ class KernelBatch:
                 self.stored[number] = None  # to save memory; messages that the kernel does not accept are read again
 
     def decoded(self, source: int, here: int) -> Iterator[ArkMessage]:
-        """Return entry number `here` of a cursor as a message; nothing if it is skipped."""
+        """Return entry number `here` of cursor number `source` as a message; nothing if it is skipped."""
         one = self.pieces[source].part(here, here + 1)
         cursor, stored = self.cursors[source], self.stored[source]
         found = [stored[here]] if stored is not None else cursor.split.read_messages(one.offset, one.size)
@@ -209,9 +218,10 @@ class KernelBatch:
 
 
 class LineQuery(Query):
-    """One pass over the messages that makes lines of them."""
+    """One pass over the messages that makes lines of them; `latched` and `batch_messages` override those of `Query`."""
 
     large = True
+    """Messages above the limit `payload_size` are read in chunks, as `LargeValue`."""
 
     def latched(self, references: Any) -> Iterator[Any]:
         for message in super().latched(references):
@@ -252,13 +262,14 @@ class LineQuery(Query):
                 for message in cursor.messages(piece):
                     yield from self._lines(message)
                 return
-        # The kernel prints the batch, except `odd` messages, whose lines belong at `places` of the text.
+        # The kernel prints the batch, except messages that it does not accept: `odd` has their numbers in the batch,
+        # and `places` where in the text their lines belong.
         gathered = KernelBatch(batch, pieces, LINES)
         text, odd, places = ark_json(numbers, gathered.parts, LINES, TAIL)
         if not odd:
             yield text, len(numbers)
             return
-        # Print the odd ones here, in between; `at` counts the messages passed of each cursor.
+        # Print the odd ones here, in between; `at` counts the messages of each cursor up to the current one.
         at = [0] * len(pieces)
         before = shown = 0  # messages and bytes of the text that are in `lines` or printed
         lines: list[bytes | memoryview] = []
@@ -282,7 +293,7 @@ class LineQuery(Query):
                         else:
                             lines.append(line[0])
                             count += line[1]
-        except ExhumeError:
+        except ExhumeError:  # the lines before the damaged message come before its error
             yield b"".join(lines), count
             raise
         lines.append(text[shown:])
@@ -296,7 +307,7 @@ class RawQuery(Query):
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
-        self.decode = False
+        self.decode = False  # whatever the caller chose: only the bytes are needed
 
     def latched(self, references: Any) -> Iterator[Any]:
         for message in super().latched(references):
@@ -393,16 +404,20 @@ class ValueQuery(Query):
 
 
 def _value(message: ArkMessage) -> tuple[str, int, bytes]:
+    """Return one of `Values`: GUID of the channel, time, and the JSON of the value (of the bytes, if not decoded)."""
     value = message.value if message.value is not None else {"data": message.data}
     return message.identifier, message.time_ns, plain_json(value)
 
 
 def _tables(reference: SplitReference, cursor: SplitCursor, form: int) -> tuple[list[Any], list[bytes | None]]:
-    """The programs of a cursor's channels and the text printed before their values, by short identifier."""
+    """The programs of a cursor's channels and the text printed before their values, by short identifier.
+
+    A program is a type compiled for the kernel; None for identifiers without a channel.
+    """
     programs: list[Any] = [None] * 256
     heads: list[bytes | None] = [None] * 256
     for mapping in cursor.facts.header.mappings:
-        if cursor.identifiers[mapping.short] == mapping.identifier:
+        if cursor.identifiers[mapping.short] == mapping.identifier:  # the channel is wanted and the mapping unique
             channel = reference.channels[mapping.identifier]
             registry = channel.declaration.registry
             if registry is not None:
@@ -416,4 +431,5 @@ def _tables(reference: SplitReference, cursor: SplitCursor, form: int) -> tuple[
 
 
 def _logged(cursor: SplitCursor, stored: Sequence[bytes]) -> Sequence[bytes | None]:
+    """Return stored messages as they were logged: decompressed, if the cursor's column is compressed."""
     return stored if cursor.unpack is None else cursor.unpack.payloads(stored, cursor.split.source)

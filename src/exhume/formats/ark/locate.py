@@ -1,4 +1,7 @@
-"""Finding manifests and splits inside raw bytes.
+"""Finding manifests and splits inside raw bytes, for `exhume carve`.
+
+A log is a manifest and splits, which are files with an index and messages.  An entry of the index has time, place, size
+and short identifier of a message; the split's header maps short identifiers to objects (channels).
 
 A split is found by its header and ends with its last message or index slot; a manifest is found by the magic at its end
 and begins at the offset in its footer.
@@ -39,7 +42,7 @@ from exhume.formats.ark.layout import (
     parse_split_header,
     read_counted,
 )
-from exhume.formats.ark.manifest import load_manifest
+from exhume.formats.ark.manifest_load import load_manifest
 from exhume.formats.ark.messages import Decompressor
 from exhume.formats.ark.rbuf.layout import GROUP_HEADER_SIZE, GROUP_LAST, HEADER, HEADERS, is_object
 from exhume.formats.ark.splits import BATCH_BYTES, Array, Split, places_of
@@ -53,9 +56,14 @@ ENTRIES_EXAMINED: Final = 3
 """If this many messages of an object start with a header byte, all of them must; a single one may by accident."""
 
 _FOREIGN, _FRAMED, _UNPACKED, _UNCHECKED = range(4)
+"""States of a message: no message; begins and ends like an object; decompressed; compressed but not checked.
+
+Their order counts: those below `_UNPACKED` were not compressed.
+"""
 
 
 def _nowhere() -> Span:
+    """The span for errors that are not shown."""
     return Span("", 0, 0)
 
 
@@ -68,6 +76,7 @@ def prove_messages(split: Split, entries: Array, limits: Limits) -> tuple[Array,
     unpack = Decompressor("lz4", limits)  # it follows the footer of each message, whatever the codec here
     states = np.fromiter(_states(split, entries, unpack), np.uint8, len(entries))
     unchecked = states == _UNCHECKED
+    # If one message is compressed, all of the split's are: columns have one codec.
     packed = bool(((states == _UNPACKED) | unchecked).any())
     bad, proof = ((states < _UNPACKED), VerifiedBy.STRUCTURE) if packed else _unframed(entries, states)
     findings = [_finding(split, entries[at], unpack, packed=packed) for at in _in_file(entries, bad | unchecked)[:10]]
@@ -75,7 +84,10 @@ def prove_messages(split: Split, entries: Array, limits: Limits) -> tuple[Array,
 
 
 def _unframed(entries: Array, states: Array) -> tuple[Array, VerifiedBy]:
-    """Messages without the header byte that others of their object have; nothing is proved unless all have one."""
+    """Return which messages lack the header byte that others of their object have, and what the others prove.
+
+    The bytes of an object's messages prove nothing unless its first ones have the header byte.
+    """
     bad = np.zeros(len(entries), np.bool_)
     proof = VerifiedBy.STRUCTURE
     for short in np.unique(entries["object_identifier"]).tolist():
@@ -95,6 +107,7 @@ def _states(split: Split, entries: Array, unpack: Decompressor) -> Iterator[int]
         offsets, sizes = places_of(part)
         for first, stop in ark_portions(sizes, BATCH_BYTES):
             for data in split.read_messages(offsets[first:stop], sizes[first:stop]):
+                # `_FOREIGN` is 0: not compressed.
                 yield _packed_state(data, unpack) or (_FRAMED if _is_framed(data) else _FOREIGN)
 
 
@@ -133,6 +146,7 @@ def _is_framed(data: bytes) -> bool:
 
 def _ends_with_group(content: bytes) -> bool:
     """Return whether the bytes end with a last group whose length reaches exactly to the end of the bytes."""
+    # Try each byte that could start a last group, from the end backwards; the object's own header is at 0.
     at = len(content) - GROUP_HEADER_SIZE + 1
     while (at := content.rfind(GROUP_LAST, 1, at)) >= 0:
         if group_end(content, at) == len(content):
@@ -148,7 +162,7 @@ def _in_file(entries: Array, chosen: Array) -> list[int]:
 
 
 def _finding(split: Split, entry: Array, unpack: Decompressor, *, packed: bool) -> Finding:
-    """The finding for bytes that should be a message and are not."""
+    """The finding for bytes that should be a message and are not; `packed`: the split's messages are compressed."""
     start, size = int(entry["ofs_data"]), int(entry["len_data"])
     span = split.source.span(start, start + size)
     data = split.source.read_at(start, size)
@@ -208,6 +222,7 @@ def piece(source: Source, format: str, *, limits: Limits = DEFAULT_LIMITS) -> Ar
 
 
 _BASIS: Final = "the manifest names its splits"
+"""The reason for joining found files to one log, as it is shown."""
 
 
 def _locate_manifest(source: Source, hit: int, limits: Limits) -> CarvedArchive | None:
@@ -244,7 +259,8 @@ def _locate_manifest(source: Source, hit: int, limits: Limits) -> CarvedArchive 
     else:
         bad = tuple(finding for finding in loaded.findings if finding.is_problem)
     verdict = CarveVerdict.of(bad, VerifiedBy.STRUCTURE)
-    return CarvedArchive("ark", span, verdict, 0.99, bad, VerifiedBy.STRUCTURE)
+    confidence = 0.99  # the magic has 16 bytes, and the sizes fit
+    return CarvedArchive("ark", span, verdict, confidence, bad, VerifiedBy.STRUCTURE)
 
 
 def _locate_split(source: Source, hit: int, limits: Limits) -> CarvedArchive | None:
@@ -296,6 +312,7 @@ def _locate_split(source: Source, hit: int, limits: Limits) -> CarvedArchive | N
 def _plausible(header: SplitHeader) -> bool:
     """Whether a header is plausible, and not just three bytes that happen to look like one."""
     shorts = {mapping.short for mapping in header.mappings}
+    # The version of a GUID is its 13th digit, after two hyphens.
     versions = [mapping.identifier[14] for mapping in header.mappings] + [header.identifier[14]]
     return (
         bool(header.mappings)

@@ -1,5 +1,9 @@
 """An Ark log: what its manifest states, its channels, and its split files, each opened when it is used.
 
+A manifest has sections; a section has columns (channels that share split files and a codec) and a filter, which hides
+messages of the sections after it.  A split file has an index and messages.  An amendment adds a section, so a name may
+be declared several times.  An object is what the specification calls a channel's declaration; it has a GUID.
+
 Spec: ark_log.txt; decisions on what it leaves open: `docs/formats/ark.md`.
 """
 
@@ -31,10 +35,11 @@ from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.tabular.arrow import TableOptions
 
 OnMissing = Literal["error", "skip"]
+"""What to do about a split file that is missing."""
 
 
 class ChannelTableOptions(TableOptions, total=False):
-    """Options of `ArkTable.to_arrow`."""
+    """Options of `ArkTable.to_arrow` in addition to those of all formats."""
 
     start_ns: int | None
     stop_ns: int | None
@@ -45,13 +50,15 @@ class ChannelTableOptions(TableOptions, total=False):
 
 @dataclass(frozen=True)
 class Channel:
-    """A channel as it is declared by one column of one section."""
+    """A channel as it is declared by one column (its name) of one section (its number)."""
 
     declaration: ObjectDeclaration
     column: str
     compression: str
+    """Codec of the column."""
     section: int
     log: ArkLog | None = field(default=None, repr=False, compare=False)
+    """The log that returned the channel, for `to_arrow`."""
 
     @property
     def name(self) -> str:
@@ -102,7 +109,9 @@ class SplitReference:
     column: Column
     declaration: SplitDeclaration
     acceptance: Acceptance
+    """The filters of the sections before, which apply to it."""
     channels: dict[str, Channel] = field(repr=False)
+    """Those of the column, by GUID."""
 
     @property
     def identifier(self) -> str:
@@ -156,8 +165,9 @@ class ArkLog(RecordArchive):
         check_choice("on_missing", on_missing, get_args(OnMissing))
         self.on_missing = on_missing
         self.single_split: Source | None = None
-        self._facts: dict[str, SplitFacts] = {}
-        self._names: dict[str, str | None] = {}
+        """The split file that was opened without a manifest; None for a whole log."""
+        self._facts: dict[str, SplitFacts] = {}  # by GUID: what `Split.scan` found
+        self._names: dict[str, str | None] = {}  # results of `split_name`
 
     # Facts from the manifest
 
@@ -184,8 +194,8 @@ class ArkLog(RecordArchive):
         not understood.
         """
         where = self.manifest_span
-        times: dict[str, int] = {}
-        here: set[tuple[int, str]] = set()
+        times: dict[str, int] = {}  # how often each split is named
+        here: set[tuple[int, str]] = set()  # pairs of section and split, which may occur once
         out = self.all_references()
         for each in out:
             each.acceptance.check(where)
@@ -209,6 +219,7 @@ class ArkLog(RecordArchive):
                     each.identifier: Channel(each, column.name, column.compression, number) for each in column.objects
                 }
                 out += [
+                    # `len(out)` is still that before this column.
                     SplitReference(len(out) + place, number, column, split, acceptance, channels)
                     for place, split in enumerate(column.splits)
                 ]

@@ -1,4 +1,8 @@
-"""Manifests: what a log consists of, read through the ladder "own registry, built-in registries, salvage".
+"""Manifests: what a log consists of, as values, and the file of a manifest.  `manifest_load` reads one.
+
+A manifest is an rbuf object in a file; a registry has the schemas that describe it, and the file usually embeds one.
+It has sections, these have columns (groups of channels that share a codec), and these the names of split files, which
+have the messages.  An object declaration is a channel.  Each class has `to_value`: the dictionary that is encoded.
 
 Spec: ark_log.txt, Manifest File Format.
 """
@@ -8,39 +12,20 @@ from __future__ import annotations
 import enum
 import functools
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Final
+from typing import Any
 
-from exhume.errors import ExhumeError, Span, shorten
 from exhume.findings import Finding
 from exhume.formats.ark import assumptions
-from exhume.formats.ark.checks import (
-    GROUP_LENGTH,
-    GROUP_UNKNOWN,
-    MANIFEST_DAMAGED,
-    MANIFEST_TRAILING,
-    OLD_COLUMNS,
-    SCHEMA_SOURCE,
-    TRAILER_MAGIC,
-    TRAILER_TYPE,
-)
 from exhume.formats.ark.filters import ACCEPT_ALL, Filter
 from exhume.formats.ark.layout import (
-    MANIFEST_FIELDS,
     SerializableFile,
     build_serializable_file,
-    parse_serializable_file,
-    read_counted,
-    trailer_magic_span,
 )
-from exhume.formats.ark.rbuf.decoder import decoder_for
-from exhume.formats.ark.rbuf.layout import HEADERS, NIL, read_count
+from exhume.formats.ark.rbuf.layout import NIL
 from exhume.formats.ark.rbuf.registry import Registry
-from exhume.formats.ark.rbuf.wire import Note
 from exhume.tuples import NamedTuple
-
-GROUP_SECTIONS: Final = 0
 
 
 class SchemaSource(enum.StrEnum):
@@ -54,7 +39,10 @@ class SchemaSource(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """A split's messages of one object, according to the manifest.  Only counting messages (`info`) uses it."""
+    """A split's messages of one object (channel), according to the manifest; None for numbers that it does not state.
+
+    Only counting messages (`info`) uses it.  `size` is in bytes.
+    """
 
     identifier: str
     count: int | None
@@ -84,7 +72,7 @@ class Statistics:
 
 
 class SplitDeclaration(NamedTuple):
-    """A split file of a column."""
+    """A split file of a column: its GUID, and the manifest's statistics of its messages."""
 
     identifier: str
     statistics: tuple[Statistics, ...] = ()
@@ -105,7 +93,7 @@ class ObjectDeclaration:
     latched: bool = False
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Without the parsed registry, which holds compiled functions."""
+        """Pickle the declaration without the parsed registry, which has compiled functions."""
         return ObjectDeclaration, (self.name, self.type, self.identifier, self.schema_registry, self.latched)
 
     @cached_property
@@ -146,7 +134,7 @@ class ManifestSection(NamedTuple):
     """Columns, and a filter for the sections that follow."""
 
     columns: tuple[Column, ...] = ()
-    original_identifier: str = NIL
+    original_identifier: str = NIL  # GUID of the log that the columns were written for
     filter: Filter = ACCEPT_ALL
 
     def to_value(self) -> dict[str, Any]:
@@ -160,7 +148,10 @@ class ManifestSection(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """A whole manifest; the values of `metadata` are strings, usually JSON."""
+    """A whole manifest; the values of `metadata` are strings, usually JSON.
+
+    `identifier` is the GUID of this log; logs derived from it (snippets, amendments) share its `common_identifier`.
+    """
 
     identifier: str
     common_identifier: str
@@ -219,219 +210,3 @@ class LoadedManifest(NamedTuple):
     """The decoded object, for re-encoding with `registry`."""
     registry: Registry | None = None
     file: SerializableFile | None = None
-
-
-def load_manifest(data: bytes, where: Span) -> LoadedManifest:
-    """Read the bytes of a manifest file, stored at `where`, by the first two rungs of the ladder.
-
-    A file whose embedded registry fits is read with it.  Otherwise the built-in registries are tried, and one is
-    accepted only if it consumes every byte of every group.  Raises the error of rule ARK-348 when nothing fits (the
-    third rung, `salvage_manifest`, needs the splits), ARK-107 if the file is something else.
-    """
-    # First rung: the registry embedded in the file.
-    findings: list[Finding] = []
-    file: SerializableFile | None = None
-    failure: ExhumeError | None = None
-    try:
-        file = parse_serializable_file(data, where)
-    except ExhumeError as error:
-        findings.append(Finding.from_error(error))
-        failure = error
-    if file is not None and file.type_name and file.type_name.removeprefix("::") != assumptions.MANIFEST_TYPE:
-        raise TRAILER_TYPE.error(span=where, expected=assumptions.MANIFEST_TYPE, actual=file.type_name)
-    if file is not None and file.registry:
-        try:
-            return _load_embedded(file, where, findings)
-        except ExhumeError as error:
-            failure = error
-            findings.append(Finding.from_error(error))
-    # Second rung: the built-in registries.
-    content = file.content if file is not None else data
-    loaded = _load_built_in(content, where, allow_rest=file is None or not file.has_trailer)
-    if loaded is None:
-        detail = failure.message if failure is not None else "no built-in schema fits"
-        raise MANIFEST_DAMAGED.error(
-            detail,
-            span=failure.span if failure is not None and failure.span is not None else where,
-            field_path=failure.field_path if failure is not None else None,
-        ) from failure
-    manifest, value, registry, name, used, notes = loaded
-    if used < len(content):
-        findings.append(TRAILER_MAGIC.finding(span=trailer_magic_span(data, where)))
-    findings.append(SCHEMA_SOURCE.finding(f"{SchemaSource.BUILT_IN} ({name})", span=where))
-    findings += notes
-    return LoadedManifest(
-        manifest,
-        SchemaSource.BUILT_IN,
-        tuple(findings),
-        value,
-        registry,
-        file and file._replace(content=content[:used]),
-    )
-
-
-def _load_embedded(file: SerializableFile, where: Span, findings: list[Finding]) -> LoadedManifest:
-    """Decode a manifest with the schema that it contains."""
-    registry = Registry.from_json(file.registry)
-    notes: list[Note] = []
-    content = where.sub(0, len(file.content))
-    value = decoder_for(registry, assumptions.MANIFEST_TYPE).decode(file.content, span=content, notes=notes)
-    manifest = manifest_from_value(value)
-    more = [_strict(note).finding(content) for note in notes]
-    more += _old_columns(registry, file.content, content)
-    return LoadedManifest(manifest, SchemaSource.EMBEDDED, (*findings, *more), value, registry, file)
-
-
-def _strict(note: Note) -> Note:
-    """In a manifest every group has to be consumed exactly; unknown groups remain a note."""
-    return note._replace(rule=MANIFEST_TRAILING) if note.rule is GROUP_LENGTH else note
-
-
-def _old_columns(registry: Registry, content: bytes, where: Span) -> list[Finding]:
-    """Warn when the removed list `v1_columns` has elements (it is read and dropped)."""
-    schema = registry.schemas.get(assumptions.MANIFEST_TYPE)
-    if schema is None or [f.name for f in schema.fields[:4]] != [
-        "log_identifier", "common_identifier", "name", "v1_columns",
-    ]:  # fmt: skip
-        return []
-    found = read_counted(content, MANIFEST_FIELDS.common_identifier[1])
-    assert found is not None  # because the manifest was decoded
-    start = found[1]
-    count, end = read_count(content, start, len(content))
-    return [OLD_COLUMNS.finding(span=where.sub(start, end), expected=0, actual=count)] if count else []
-
-
-_Candidate = tuple[Manifest, Mapping[str, Any], Registry, str, int, list[Finding]]
-
-
-def _load_built_in(content: bytes, where: Span, *, allow_rest: bool) -> _Candidate | None:
-    """The first built-in registry that fits, with the position after the object."""
-    for name in assumptions.manifest_registries():
-        registry = candidate_registry(name)
-        notes: list[Note] = []
-        try:
-            value, used = decoder_for(registry, assumptions.MANIFEST_TYPE).decode_prefix(
-                content, span=where, notes=notes
-            )
-        except ExhumeError:
-            continue
-        exact = not any(note.rule is GROUP_LENGTH for note in notes)
-        if exact and (used == len(content) or allow_rest) and _plausible(value):
-            findings = [note.finding(where) for note in notes] + _old_columns(registry, content, where)
-            return manifest_from_value(value), value, registry, name, used, findings
-    return _load_opaque_filter(content, where, allow_rest=allow_rest)
-
-
-def _load_opaque_filter(content: bytes, where: Span, *, allow_rest: bool) -> _Candidate | None:
-    """One section whose filter has unknown fields: it is the last thing in its group, so its extent is known."""
-    for name in assumptions.manifest_registries():
-        registry = _without_filter(candidate_registry(name))
-        notes: list[Note] = []
-        try:
-            value, used = decoder_for(registry, assumptions.MANIFEST_TYPE).decode_prefix(
-                content, span=where, notes=notes
-            )
-        except ExhumeError:
-            continue
-        rests = [note for note in notes if note.rule is GROUP_LENGTH]
-        if len(value["sections"]) != 1 or len(rests) != 1 or (used != len(content) and not allow_rest):
-            continue
-        raw = content[rests[0].start : rests[0].end]
-        if (not raw or raw[0] not in HEADERS) or not _plausible(value):
-            continue
-        manifest = manifest_from_value(value)
-        section = manifest.sections[0]._replace(filter=Filter(raw=raw))
-        findings = [note.finding(where) for note in notes if note.rule is GROUP_UNKNOWN]
-        return replace(manifest, sections=(section,)), value, registry, f"{name}; filter unknown", used, findings
-    return None
-
-
-def _without_filter(registry: Registry) -> Registry:
-    name = "ark::logging::ManifestSection"
-    section = registry.schema(name)
-    fields = tuple(f for f in section.fields if f.name != "acceptance_filter")
-    return Registry({**registry.schemas, name: section._replace(fields=fields)}, registry.enums)
-
-
-def _plausible(value: Mapping[str, Any]) -> bool:
-    """Whether a decoded value is plausible: registries are JSON or empty, and no string has control characters."""
-    for section in value["sections"]:
-        for column in section["columns"]:
-            for each in column["object_types"]:
-                text = each["schema_registry"].strip()
-                if (text and not text.startswith("{")) or not each["name"].isprintable():
-                    return False
-    return True
-
-
-def manifest_from_value(value: Mapping[str, Any]) -> Manifest:
-    """The `Manifest` of a decoded value, whatever registry it was decoded with.
-
-    Raises the error of rule ARK-348 when fields that every manifest needs are missing or of another type.
-    """
-    try:
-        sections = tuple(_section(each) for each in value.get("sections") or ())
-        entries = (value.get("metadata") or {}).get(assumptions.METADATA_FIELD)
-        if entries is None:
-            entries = next((v for v in (value.get("metadata") or {}).values() if isinstance(v, (dict, list))), {})
-        metadata = {str(key): str(text) for key, text in _pairs(entries)}
-        return Manifest(
-            _guid(value["log_identifier"]), _guid(value["common_identifier"]), str(value["name"]), sections, metadata
-        )
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise MANIFEST_DAMAGED.error("its schema lacks what a manifest needs", actual=shorten(repr(error))) from error
-
-
-def _pairs(entries: Any) -> Iterator[tuple[Any, Any]]:
-    """Key and value of metadata entries: a dictionary, or a list of objects with two fields."""
-    if isinstance(entries, Mapping):
-        yield from entries.items()
-        return
-    for each in entries:
-        key, text = each.values() if isinstance(each, Mapping) else each
-        yield key, text
-
-
-def _guid(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError("not a GUID")
-    return value
-
-
-def _section(value: Mapping[str, Any]) -> ManifestSection:
-    """Return a section of the manifest from its decoded value."""
-    query = value.get("acceptance_filter")
-    return ManifestSection(
-        tuple(_column(each) for each in value["columns"]),
-        _guid(value.get("original_log_identifier", NIL)),
-        Filter.from_value(query) if isinstance(query, Mapping) else ACCEPT_ALL,
-    )
-
-
-def _column(value: Mapping[str, Any]) -> Column:
-    """Convert a decoded `ColumnDeclaration`."""
-    return Column(
-        str(value["name"]),
-        str(value["compression_type"]) if value["compression_type"] is not None else "",
-        tuple(
-            ObjectDeclaration(
-                str(each["name"]),
-                str(each["type_identifier"]).removeprefix("::"),
-                _guid(each["identifier"]),
-                str(each.get("schema_registry") or ""),
-                bool(each.get("latched", False)),
-            )
-            for each in value["object_types"]
-        ),
-        tuple(_split(each) for each in value["splits"]),
-    )
-
-
-def _split(value: Mapping[str, Any]) -> SplitDeclaration:
-    """The GUID is the first GUID field, the statistics the first list of objects, whatever they are called."""
-    identifier = value.get("identifier")
-    if not isinstance(identifier, str):
-        identifier = next(each for each in value.values() if isinstance(each, str) and len(each) == 36)
-    listed = next((each for each in value.values() if isinstance(each, list)), [])
-    statistics = [Statistics.from_value(each) for each in listed if isinstance(each, Mapping)]
-    return SplitDeclaration(identifier, tuple(each for each in statistics if each is not None))

@@ -7,6 +7,9 @@ metadata become metadata records; other attributes of a channel become the metad
 an MCAP file (`Origin`: metadata that `mcap_import` writes, but which may come from anybody, so an entry of another form
 is like any other) is written as it was: messages with their times and numbers, schemas, records, attachments.
 
+An import wraps messages that are not rbuf in rbuf values; here they are unwrapped again.  A channel is a named series
+of messages of one type, and a GUID identifies it in a log.
+
 Spec: none of ours; https://mcap.dev/spec.
 """
 
@@ -28,11 +31,7 @@ from exhume.formats.ark.export import Selection
 from exhume.formats.ark.jsonform import to_bytes
 from exhume.formats.ark.lines import ValueQuery, json_schema
 from exhume.formats.ark.log import ArkLog, Channel
-from exhume.formats.ark.mcap_records import (
-    ENCODING,
-    LIBRARY,
-    LOG_RECORD,
-    METADATA_RECORD,
+from exhume.formats.ark.mcap_pieces import (
     Declared,
     JoinedFile,
     LargeRow,
@@ -40,9 +39,9 @@ from exhume.formats.ark.mcap_records import (
     Row,
     head_piece,
     large_piece,
-    library,
     message_piece,
 )
+from exhume.formats.ark.mcap_records import ENCODING, LIBRARY, LOG_RECORD, METADATA_RECORD, library
 from exhume.formats.ark.parallel_query import read_query
 from exhume.formats.ark.query import messages
 from exhume.formats.ark.rbuf.decoder import decoder_for
@@ -127,6 +126,8 @@ class Origin:
                 found.rest[key] = metadata[key]
         return found
 
+    # The methods that follow add one entry of the metadata; `prefix` names its file.  They raise what `of` catches if
+    # the entry has another form.
     def _header(self, prefix: str, value: Any) -> None:
         if prefix or self.header is not None:
             raise ValueError("a file has one header")
@@ -172,7 +173,7 @@ class Origin:
 
 
 class Message(NamedTuple):
-    """A message as a file has it."""
+    """A message as an MCAP file has it; its time in the log is not a part of it."""
 
     data: bytes
     publish_time: int
@@ -200,6 +201,7 @@ def unwrapper(channel: Channel, as_json: bool) -> Callable[[bytes, int], Message
     return unwrap
 
 
+# Values of metadata, which raise `TypeError` or `ValueError` if they have another form.
 def _text(value: Any) -> str:
     if not isinstance(value, str):
         raise TypeError(value)
@@ -216,6 +218,7 @@ def _bytes(value: Any) -> bytes:
 
 
 def _time(value: Any) -> int:
+    """A time of MCAP: 64 bits without a sign."""
     if type(value) is not int or not 0 <= value < 1 << 64:
         raise ValueError(value)
     return value
@@ -285,8 +288,11 @@ class McapChunkMaker:
         if origin.rest:
             self._metadata.append((METADATA_RECORD, origin.rest))
         self._attachments = origin.attachments
+        # Numbers of the schemas (name, encoding, data).
         self._schemas: dict[tuple[str, str, bytes] | None, int] = {None: 0}
+        # By GUID: name, message encoding, number of the schema, metadata.  Numbers count from 1 in this order.
         self._channels: dict[str, tuple[str, str, int, dict[str, str]]] = {}
+        # By number: channels with messages of other encodings in rbuf values.
         self._wrapped: dict[int, Channel] = {}
         for channel in log.channels():
             if channel.identifier not in self._channels:
@@ -337,7 +343,7 @@ class McapChunkMaker:
         try:
             for message in self._messages(log, query, findings):
                 data = message[2]
-                held.append(message)
+                held.append(message)  # also if it is large: it is taken out again below
                 held_size += len(data)
                 if held_size < check_from:
                     continue
@@ -389,7 +395,7 @@ class McapChunkMaker:
 def _is_readable(data: LargeValue, as_it_is: bool, query: Mapping[str, Any], findings: list[Finding]) -> bool:
     """Whether a message decompresses, and is written as it is; otherwise that is noted or raised."""
     try:
-        deque(data, 0)
+        deque(data, 0)  # read all chunks and drop them: damage is found before any of it is written
         if not as_it_is:  # a value that contains it has to be in memory
             raise data.refusal()
     except ExhumeError as error:

@@ -1,5 +1,10 @@
 """MCAP files as Ark logs, with the official `mcap` library (extra `mcap`); `mcap_export` is the way back.
 
+MCAP is the container of ROS for logged messages: channels with schemas, messages in compressed chunks, metadata and
+attachments.  First `mcap_survey` finds everything in the file; then processes convert its units (chunks, or records
+outside of chunks) to batches of messages, and this process adds them to the log.  An Ark channel belongs to a column,
+which is a group of channels with one codec; messages are rbuf values.
+
 Spec: none of ours; https://mcap.dev/spec.
 """
 
@@ -50,6 +55,7 @@ ATTACHED: Final = 16 << 20
 """Bytes of all attachments of a file that become metadata of the log, at most."""
 
 _OURS: Final = ("ark.identifier", "ark.latched", "ark.column", "ark.compression", "ark.type", "ark.registry")
+"""Keys of a channel's metadata that `mcap_export` writes; the declaration of the Ark channel expresses them."""
 
 
 def import_mcap(
@@ -95,13 +101,14 @@ class _BatchAdder:
     def __init__(self, log: ArkWriter, make: _Chunks) -> None:
         self._log, self.make = log, make
         self._columns = log.columns
-        self._used = {identifier for column in self._columns.values() for identifier in column.objects}
-        self.channels: dict[int, ChannelWriter] = {}
-        self._unpacked: set[int] = set()  # channels whose messages come as they are, for columns that compress
+        self._used = {identifier for column in self._columns.values() for identifier in column.objects}  # GUIDs
+        self.channels: dict[int, ChannelWriter] = {}  # by number in the MCAP file
+        self._unpacked: set[int] = set()  # numbers of channels whose messages `make` left for the column to compress
 
     def add(self, batch: MessageBatch) -> None:
         """Add the messages of a batch.  Raises `WriterError` for one that fits into no split."""
         messages = Messages(batch)
+        # Each new channel is declared right before its first message: the batch is cut there.
         new = [(place, number) for number, place in messages.starting() if number not in self.channels]
         for (start, number), stop in zip(
             [(0, None), *new], [*(place for place, _ in new), len(batch.numbers)], strict=True
@@ -119,7 +126,7 @@ class _BatchAdder:
                 add(channel.declaration, time_ns, data)
 
     def declare(self, number: int) -> None:
-        """Add a channel to the log, unless it is there."""
+        """Add the channel with this number in the MCAP file to the log, unless it is there."""
         if number in self.channels:
             return
         channel = self.channels[number] = self._imported(self.make.kinds[number], self.make.channels[number])
@@ -148,7 +155,10 @@ class _BatchAdder:
 
 
 def _packings(log: ArkWriter, channels: Mapping[int, Any]) -> dict[int, MessagePacking | None]:
-    """The representation of each channel's messages; None where that depends on which channel comes first."""
+    """How each channel's messages are stored; None where that depends on which channel of its column comes first.
+
+    The first channel of a column decides on its codec.
+    """
     wanted = {number: _column(channel) for number, channel in channels.items()}
     found: dict[str, set[MessagePacking]] = {}
     for number, column in wanted.items():
@@ -184,12 +194,13 @@ class _Chunks:
         limits: Limits,
     ) -> None:
         self.channels, self.kinds, self.packings, self._limits = channels, kinds, packings, limits
-        self._convert: dict[int, Callable[[Any], bytes]] = {}
+        self._convert: dict[int, Callable[[Any], bytes]] = {}  # results of `_converter`, by number of the channel
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _Chunks, (self.channels, self.kinds, self.packings, self._limits)
 
     def __call__(self, units: list[tuple[Unit, bytes]]) -> tuple[MessageBatch, ExhumeError | None]:
+        """Return the messages of some units, given with their bytes, and the error that ended the conversion."""
         rows = _Rows()
         try:
             for unit, data in units:
@@ -203,10 +214,10 @@ class _Chunks:
         numbers, times, stored = rows.numbers, rows.times, rows.stored
         known = self._convert
         for kind, message in records_in(records):
-            if kind != Kind.MESSAGE or isinstance(message, bytes):
+            if kind != Kind.MESSAGE or isinstance(message, bytes):  # bytes: too short to be parsed
                 continue
             number = message.channel_id
-            if number not in self.channels:
+            if number not in self.channels:  # the survey has counted it as lost
                 continue
             if number not in known:
                 known[number] = self._converter(number)
@@ -228,9 +239,13 @@ class Form(Enum):
     """How the value of a message is made from its bytes."""
 
     BYTES = 0
+    """Not at all: they are rbuf already, or stay bytes."""
     TYPED = 1
+    """JSON is converted to the rbuf type that its channel had."""
     JSON = 2
+    """JSON becomes a string in a value."""
     FOREIGN = 3
+    """Bytes of another encoding become bytes in a value."""
 
 
 class _Kind(NamedTuple):
@@ -238,10 +253,13 @@ class _Kind(NamedTuple):
 
     type: str
     registry: str | None
+    """JSON or IDL text."""
     form: Form
     encoding: str = ""
     schema_name: str = ""
+    """These two are for `Form.FOREIGN`."""
     timed: bool = False
+    """Whether values have publish time and sequence number."""
 
     def value(self, message: Any) -> dict[str, Any]:
         """The value of a message.  Raises `WriterError` for JSON that does not fit the type."""
@@ -260,10 +278,12 @@ class _Kind(NamedTuple):
 
 @functools.lru_cache(16)
 def _registry(text: str) -> Registry:
+    """The parsed registry, which is needed for each message and too large to send to a process."""
     return Registry.from_json(text)
 
 
 def _column(channel: Any) -> str:
+    """Name of the column for an MCAP channel: its earlier one if it was exported from a log, else `main`."""
     return str(channel.metadata.get("ark.column", "main"))
 
 
@@ -314,6 +334,7 @@ class _CarriedMetadata:
     def __init__(self, log: ArkWriter, found: McapSurvey, adding: _BatchAdder, report: ExportReport) -> None:
         self._log, self._found, self._adding, self._report = log, found, adding, report
         taken = log.metadata
+        # A log made of several files: `mcap.` for the first, `mcap.2.` for the second and so on.
         prefixes = chain(("mcap.",), (f"mcap.{number}." for number in count(2)))
         self._prefix = next(one for one in prefixes if not any(key.startswith(one) for key in taken))
 
@@ -405,6 +426,7 @@ _PLAIN: Final = re.compile(r"(?!\d+\.).", re.DOTALL)
 """Names of metadata records that can be keys of the log: a number and a dot would mean a second file."""
 
 _KEYS: Final = frozenset(("header", "schemas", "channels", "metadata", "attachments"))
+"""Keys of our own (after the prefix), which no record may take."""
 
 
 def _base64(data: bytes) -> str:

@@ -3,6 +3,9 @@
 The data section is the truth of an MCAP file: a summary may be missing, or repeat only some channels.  What cannot be
 read is counted as lost, so that an import never drops anything in silence.
 
+A file is a magic number, records (kind, size, content) and the magic number again.  The data section has the messages,
+in chunks (compressed records) or as records of their own; the summary and the footer follow it.
+
 Spec: none of ours; https://mcap.dev/spec.
 """
 
@@ -40,7 +43,9 @@ SKIPPED: Final = frozenset(
 """Records that only say where others are."""
 
 LOOSE: Final = frozenset((Kind.SCHEMA, Kind.CHANNEL, Kind.MESSAGE))
-STEP: Final = 1 << 20  # bytes read at a time
+"""Records that are usually in chunks."""
+STEP: Final = 1 << 20
+"""Bytes that are read at a time."""
 
 
 class Unit(NamedTuple):
@@ -54,7 +59,11 @@ class Unit(NamedTuple):
 
 @dataclass
 class McapSurvey:
-    """The content of a file; `units` are those that can be read, in the order of the file."""
+    """The content of a file; `units` are those that can be read, in the order of the file.
+
+    Values of the type `Any` are records of the library; schemas and channels are by number, and so are the `counts` of
+    the channels' messages.
+    """
 
     name: str
     header: Any = None
@@ -80,7 +89,7 @@ class McapSurvey:
 
 
 class UnitFinds(NamedTuple):
-    """The finds in some units; for each that cannot be read, its place and the reason."""
+    """The finds in some units, as in `McapSurvey`; for each unit that cannot be read, its place and the reason."""
 
     schemas: list[Any]
     channels: list[Any]
@@ -98,6 +107,7 @@ class UnitReader:
         self._limits = limits
 
     def __call__(self, units: list[tuple[Unit, bytes]]) -> UnitFinds:
+        """Return the finds in some units, given with their bytes."""
         seen = UnitFinds([], [], Counter(), set(), set(), Counter(), [])
         for unit, data in units:
             try:
@@ -281,7 +291,7 @@ def _look(
 
 
 def parts(file: BinaryIO, units: Iterable[Unit], most: int) -> Iterator[list[tuple[Unit, bytes]]]:
-    """Units with their bytes, as many at a time as have `most` bytes."""
+    """Yield units with their bytes, in lists that end with the unit that reaches `most` bytes."""
     part: list[tuple[Unit, bytes]] = []
     size = 0
     for unit in units:
@@ -304,7 +314,7 @@ def read_attachment(file: BinaryIO, unit: Unit) -> Any:
         return None
     texts = len(record.name.encode()) + len(record.media_type.encode())
     size = ATTACHMENT_SIZE + texts + len(record.data)  # a record may have more after its fields
-    stored = data[size : size + CRC_SIZE]
+    stored = data[size : size + CRC_SIZE]  # 0: the writer computed none
     if len(stored) < CRC_SIZE or read_number(stored) not in (0, zlib.crc32(memoryview(data)[:size])):
         return None
     return record

@@ -2,6 +2,9 @@
 
 The order is (time, section, column, split, position in the index), which is the same for every reader; the reversed
 order is its exact mirror.
+
+A split is a file of messages with an index of their times; a section and a column are where the manifest names it.  Its
+index is read in blocks.  A key is what is sorted by: a time, or in reverse its distance from the last possible time.
 """
 
 from __future__ import annotations
@@ -34,9 +37,12 @@ class Cursor:
     finish: Callable[[], None] = lambda: None
     """Closes the split."""
     _blocks: Iterator[IndexBlock] | None = field(default=None, repr=False)
+    """Blocks to come; None while the split is not open."""
     _block: IndexBlock | None = field(default=None, repr=False)
+    """The current block, without the entries that were taken."""
     _following: IndexBlock | None = field(default=None, repr=False)
     _keys: Numbers | None = field(default=None, repr=False)
+    """See `keys`."""
 
     def open(self, reverse: bool) -> bool:
         """Load the first block that has entries; False when there is none."""
@@ -104,13 +110,14 @@ def merge(cursors: Sequence[Cursor], *, reverse: bool = False) -> Iterator[Batch
     A split is opened when the merge reaches its `bound`, so that memory holds one block of each split whose time range
     includes the current position of the merge.
     """
-    sign = -1 if reverse else 1
+    sign = -1 if reverse else 1  # in reverse, later ranks come first among equal times
     waiting = sorted(cursors, key=lambda c: (c.bound, sign * c.rank))
     waiting.reverse()
     active: list[Cursor] = []
     try:
         while active or waiting:
             head = min((c.keys[0] for c in active), default=None)
+            # Open splits that may have an entry before the first loaded one.
             while waiting and (head is None or waiting[-1].bound <= head):
                 cursor = waiting.pop()
                 if cursor.open(reverse):
@@ -132,6 +139,7 @@ def _emit(active: list[Cursor], following: Cursor | None, sign: int) -> Batch:
     The limit is the last loaded entry of the split that runs out first (included), or the bound of the next split
     (excluded).  Ties on time go by rank, which `active` is sorted by.
     """
+    # Limits as (key, rank, whether entries of that key and rank are included).
     limits = [(c.keys[-1], sign * c.rank, 1) for c in active if c.has_more]
     if following is not None:
         limits.append((following.bound, sign * following.rank, 0))
@@ -142,6 +150,7 @@ def _emit(active: list[Cursor], following: Cursor | None, sign: int) -> Batch:
         counts = []
         for c in active:
             mine = sign * c.rank
+            # Entries with the limit's own key come first if their rank does.
             through = mine < rank or (mine == rank and included)
             counts.append(bisect.bisect_right(c.keys, key) if through else bisect.bisect_left(c.keys, key))
     chosen = [(c, count) for c, count in zip(active, counts, strict=True) if count]

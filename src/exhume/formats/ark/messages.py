@@ -1,5 +1,8 @@
 """Messages: from stored bytes to the bytes that were logged, and from those to values.
 
+A message of a compressed column (a group of channels with one codec) is stored as a compressed stream and a footer of a
+few bytes, which states size and codec.  A split is a file of messages.  The value of a message is decoded rbuf.
+
 Spec: compression footer; rbuf wire format.
 """
 
@@ -48,6 +51,7 @@ if TYPE_CHECKING:
     from exhume.io.source import Source
 
 _PAYLOAD_CODECS: Final = {number: "zstd-frame" if name == "zstd" else name for number, name in CODEC_NAMES.items()}
+"""Names in `codecs.CODECS` of the codecs in footers; a message is one zstd frame."""
 
 
 LARGE: Final = 1 << 20
@@ -114,7 +118,7 @@ class Decompressor:
     def __init__(self, codec: str, limits: Limits) -> None:
         self.codec = codec
         self._limits = limits
-        self._least = limits.payload_budget(0)
+        self._least = limits.payload_budget(0)  # the budget of every message, whatever its stored size
         self._number = CODEC_NUMBERS[codec]
 
     def decode(self, stored: bytes, span: Callable[[], Span], findings: list[Finding] | None = None) -> bytes:
@@ -124,6 +128,7 @@ class Decompressor:
         `findings`.
         """
         size = len(stored)
+        # With `findings`, a codec that differs from the column's is noted, which `_careful` does.
         if size >= MESSAGE_FOOTER_SIZE:
             try:
                 _, unpacked, number, _ = flat_message_footer(stored, size - MESSAGE_FOOTER_SIZE, size)
@@ -152,7 +157,7 @@ class Decompressor:
             raise NO_DECODE.error(error.message, span=span, expected=error.expected, actual=error.actual) from error
 
     def stated_size(self, source: Source, start: int, stop: int, findings: list[Finding] | None = None) -> int | None:
-        """The size of the message stored in `[start, stop)` of a file, as its footer states it, if it has one.
+        """The size of the message stored in `[start, stop)` of a file, as its footer states it; None without a footer.
 
         Appends ARK-403 to `findings`.  Raises the errors of rules ARK-402 and ARK-404.
         """
@@ -198,6 +203,7 @@ class Decompressor:
         return out
 
     def _payload(self, stored: bytes, size: int, number: int) -> bytes:
+        """Decompress a message with a footer, which states `size` and the `number` of the codec."""
         data = memoryview(stored)[:-MESSAGE_FOOTER_SIZE] if len(stored) > LARGE else stored[:-MESSAGE_FOOTER_SIZE]
         budget = self._least if size <= self._least else self._limits.payload_budget(len(stored))
         return codecs.decompress(_PAYLOAD_CODECS[number], data, max_size=budget, size=size)
@@ -260,6 +266,7 @@ def decode_value(
 
     A message that carries a serializable-file trailer is read without it (rule ARK-414, a note).
     """
+    # First without a span and notes, which is faster; a failure is found again below.
     if findings is None:
         try:
             return decoder.decode(data)
@@ -334,7 +341,9 @@ class MessageChunks(NamedTuple):
 
     log: ArkLog
     split: str
+    """GUID."""
     codec: str | None
+    """None for a column that is not compressed."""
     start: int
     stop: int
 

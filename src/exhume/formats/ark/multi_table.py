@@ -1,5 +1,9 @@
 """Several tables of a log in one pass over its splits, for exports of all of them: each message is read once.
 
+A table has the messages of one channel, which may have several identifiers (GUIDs).  A query passes messages on in
+batches: a batch has cursors (one for each split that is read), index entries for each (its piece), and `numbers`, the
+cursor of each message in order.  A message has a short identifier, one byte, which a cursor maps to a channel.
+
 Spec: none; the tables are those of `arrow`.
 """
 
@@ -32,11 +36,15 @@ MOST: Final = 256
 
 
 class _TablesQuery(Query):
-    """One pass over the messages of several tables that makes record batches of them, each with its table's number."""
+    """One pass over the messages of several tables that makes record batches of them, each with its table's number.
+
+    The methods override those of `Query`.
+    """
 
     def __init__(self, rows: Sequence[MessageRows], *query: Any) -> None:
         super().__init__(*query)
         self._rows = rows
+        # By GUID of a channel: the number of its table.
         self._tables = {identifier: number for number, one in enumerate(rows) for identifier in one.identifiers}
 
     def candidates(self, reference: SplitReference) -> Iterable[Channel]:
@@ -60,12 +68,13 @@ class _TablesQuery(Query):
         """
         # Let the kernel fill the columns of all tables at once.
         gathered = KernelBatch(batch, pieces, VALUES)
+        # For each cursor, by short identifier: the number of the table (None: of none), for the kernel as a byte.
         owners = [[self._tables.get(identifier) for identifier in cursor.identifiers] for cursor in gathered.cursors]
         heads = [[None if table is None else bytes([table]) for table in owner] for owner in owners]
         parts = [(*part[:4], head) for part, head in zip(gathered.parts, heads, strict=True)]
         columns = [rows.columns for rows in self._rows]
         tables = ark_tables(numbers, parts, [(one.packed, one.texts) for one in columns if one is not None], ROOM)
-        del gathered, parts
+        del gathered, parts  # the stored messages are not needed any more
         unread: list[int] = []
         for number, (rows, made) in enumerate(zip(self._rows, tables, strict=True)):
             if made is None:
@@ -81,7 +90,7 @@ class _TablesQuery(Query):
             rows_made = self._rows[number].made(found)
             if rows_made[0].num_rows:
                 yield number, rows_made
-            if found.error is not None:
+            if found.error is not None:  # its place in the batch: that of the message after the rows
                 errors.append((places[rows_made[0].num_rows], found.error))
         if errors:
             raise min(errors, key=lambda one: one[0])[1]
@@ -91,8 +100,8 @@ def _chosen(
     numbers: list[int], pieces: list[IndexBlock], owners: list[list[int | None]], table: int
 ) -> tuple[list[int], list[int], list[IndexBlock]]:
     """The messages of a table: their places in a batch, the numbers of their blocks, and the filtered blocks."""
-    at = [0] * len(pieces)
-    taken: list[list[int]] = [[] for _ in pieces]
+    at = [0] * len(pieces)  # messages of each piece that were passed
+    taken: list[list[int]] = [[] for _ in pieces]  # entries of each piece that belong to the table
     places, sources = [], []
     for place, source in enumerate(numbers):
         here = at[source]
@@ -129,14 +138,14 @@ def together(
     losses: Counter[str] | None = None,
     jobs: int = 1,
 ) -> tuple[dict[str, Any], Callable[[], Iterator[tuple[str, Any]]]] | None:
-    """The schema of each table, and what reads the batches of all of them, each with its table's name.
+    """The schema of each table by name, and a function that yields (name of the table, batch) for all batches.
 
     The batches of a table are those of `ArkTable.to_arrow`, whose options it takes.  None where messages may belong to
     several tables, or a type is too large for the kernel: then each table is read by itself.  A message that is skipped
     counts once for all tables.  Raises the same errors as `ArkTable.to_arrow`.
     """
     check_rows(batch_rows)
-    # Only tables without common channels, all with columns.
+    # Only tables without common channels, all with columns that the kernel can fill.
     rows = [table.rows(columns) for table in tables.values()]
     names = list(tables)
     distinct = len(frozenset().union(*(one.identifiers for one in rows))) == sum(len(one.identifiers) for one in rows)
@@ -146,6 +155,7 @@ def together(
     query = query_of(None, start_ns, stop_ns, latched=latched, on_error=on_error(skip_damaged, losses))
 
     def counted() -> Iterator[tuple[int, Any, Sequence[int]]]:
+        """Yield (number of the table, batch, sizes of its messages); count values that did not fit."""
         kind = partial(_TablesQuery, rows)
         for table, (batch, sizes, misfits) in read_each(log, kind, query, findings=findings, jobs=jobs):
             if losses is not None:
@@ -153,6 +163,7 @@ def together(
             yield table, batch, sizes
 
     def batches() -> Iterator[tuple[str, Any]]:
+        """Yield (name of the table, batch of `batch_rows` rows); count missing splits first, lost messages last."""
         if losses is not None:
             losses["missing splits"] = sum(not each.is_hidden for each in log.missing_splits())
         for table, batch in rebatched_each(counted(), batch_rows):

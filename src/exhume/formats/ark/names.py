@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from exhume.io.tree import Tree
 
 PARTIAL_SUFFIX: Final = ".partial"
-"""Name of a manifest while the log is written."""
+"""End of a manifest's name while the log is written."""
 
 _GUID = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}")
 
@@ -29,6 +29,7 @@ def find_manifests(tree: Tree, *, unfinished: bool = False, below: bool = True) 
         names = [
             name for name in tree.names() if name.split("/")[-2:-1] == ["manifests"] and _is_manifest(name, unfinished)
         ]
+    # If a manifest has both forms, only the finished one counts.
     finished = {name for name in names if not name.endswith(PARTIAL_SUFFIX)}
     return [name for name in names if name in finished or name.removesuffix(PARTIAL_SUFFIX) not in finished]
 

@@ -1,5 +1,9 @@
 # The Ark part of the kernel: indexes as columns, and the layout of messages.  `exhume.formats.ark.pykernel` is the
-# pure-Python form, with the documentation.
+# pure-Python form: its functions of the same names document what these take and return.
+#
+# An index is bytes: an entry of fixed size for each message of a split file, with time, offset, size and a short
+# identifier (one byte), which stands for a channel.  `ArkSplitIndexEntry` and its reader are generated from the
+# specification.
 
 from array import array
 
@@ -29,6 +33,7 @@ cdef int64_t ark_next(const unsigned char[::1] index, int64_t at, ArkSplitIndexE
     return after
 
 
+# The wanted entries of an index as columns, each with a flag for a bad one; see pykernel.py.
 def ark_entries(const unsigned char[::1] index not None, int64_t file_size, const unsigned char[::1] known not None,
                 const unsigned char[::1] wanted not None):
     cdef int64_t at = 0, end = index.shape[0]
@@ -40,7 +45,7 @@ def ark_entries(const unsigned char[::1] index not None, int64_t file_size, cons
     cdef bint bad
     if end % ARK_SPLIT_INDEX_ENTRY_SIZE:
         raise ValueError("the last entry is not all there")
-    cdef list columns = [array(code, [0]) * count for code in "qQqq"]
+    cdef list columns = [array(code, [0]) * count for code in "qQqq"]  # numbers, times, offsets, sizes
     cdef bytearray objects = bytearray(count), faults = bytearray(count)
     cdef int64_t[::1] numbers = columns[0], offsets = columns[2], sizes = columns[3]
     cdef uint64_t[::1] times = columns[1]
@@ -62,6 +67,7 @@ def ark_entries(const unsigned char[::1] index not None, int64_t file_size, cons
     return *[column[:taken] for column in columns], bytes(objects[:taken]), bytes(faults[:taken])
 
 
+# Whether the times of an index ascend from `last` on, and the lowest, the highest and the last; see pykernel.py.
 def ark_scan(const unsigned char[::1] index not None, uint64_t last):
     cdef int64_t at = 0, end = index.shape[0]
     cdef ArkSplitIndexEntry entry
@@ -78,6 +84,7 @@ def ark_scan(const unsigned char[::1] index not None, uint64_t last):
     return is_sorted, low, high, last
 
 
+# For each short identifier: messages, bytes, first and last time, for times in [low, high]; see pykernel.py.
 def ark_statistics(const unsigned char[::1] index not None, uint64_t low, uint64_t high):
     cdef int64_t at = 0, end = index.shape[0]
     cdef ArkSplitIndexEntry entry
@@ -85,7 +92,7 @@ def ark_statistics(const unsigned char[::1] index not None, uint64_t low, uint64
     cdef int short
     memset(counts, 0, sizeof(counts))
     memset(totals, 0, sizeof(totals))
-    memset(lows, 0xff, sizeof(lows))
+    memset(lows, 0xff, sizeof(lows))  # the highest number
     memset(highs, 0, sizeof(highs))
     while at < end:
         at = ark_next(index, at, &entry)
@@ -98,6 +105,7 @@ def ark_statistics(const unsigned char[::1] index not None, uint64_t low, uint64
     return [(short, counts[short], totals[short], lows[short], highs[short]) for short in range(256) if counts[short]]
 
 
+# The positions of faulty entries, a list for each kind of fault; see pykernel.py.
 def ark_faults(const unsigned char[::1] index not None, int64_t file_size, const unsigned char[::1] known not None,
                int64_t header_size, int64_t index_start, int64_t index_stop):
     cdef int64_t at = 0, end = index.shape[0], number = -1, offset, stop, before = 0, reach = 0
@@ -156,6 +164,7 @@ def ark_runs(const int64_t[:] offsets not None, const int64_t[:] sizes not None,
     return runs
 
 
+# The sum of sizes.
 def ark_total(const int64_t[:] sizes not None):
     cdef Py_ssize_t number
     cdef uint64_t total = 0
@@ -164,6 +173,7 @@ def ark_total(const int64_t[:] sizes not None):
     return total
 
 
+# Ranges of messages of at most `most` bytes together; see pykernel.py.
 def ark_portions(const int64_t[:] sizes not None, int64_t most):
     cdef Py_ssize_t number, first = 0, count = sizes.shape[0]
     cdef int64_t total = 0
@@ -178,6 +188,7 @@ def ark_portions(const int64_t[:] sizes not None, int64_t most):
     return out
 
 
+# Messages [first, stop), cut out of the bytes of their run, which starts at `start` in the file; see pykernel.py.
 def ark_cut(bytes data not None, int64_t start, const int64_t[:] offsets not None, const int64_t[:] sizes not None,
             Py_ssize_t first, Py_ssize_t stop):
     cdef Py_ssize_t number
@@ -195,12 +206,15 @@ def ark_cut(bytes data not None, int64_t start, const int64_t[:] offsets not Non
     return out
 
 
+# Where a message is in memory, and its bytes.
 cdef struct ArkPlace:
     const char* data
     int64_t size
 
 cdef class ArkStored:
-    cdef list blobs  # which hold the messages
+    """A sequence of messages in blobs, which makes an object of a message when it is requested."""
+
+    cdef list blobs  # the bytes of the runs, which the places point into
     cdef ArkPlace* places
     cdef Py_ssize_t count
 
@@ -216,6 +230,7 @@ cdef class ArkStored:
         return PyBytes_New(self.places[number].data, self.places[number].size)
 
 
+# The messages of runs, whose bytes are `blobs`, without an object for each; see pykernel.py.
 def ark_stored(list blobs not None, list runs not None, const int64_t[:] offsets not None,
                const int64_t[:] sizes not None):
     cdef ArkStored found = ArkStored()
@@ -247,12 +262,14 @@ def ark_stored(list blobs not None, list runs not None, const int64_t[:] offsets
     return found
 
 
+# The next key of a list that is merged, and the number of the list.
 cdef struct ArkHead:
     uint64_t key
     Py_ssize_t source
 
 
 cdef inline bint ark_before(ArkHead* one, ArkHead* other) noexcept nogil:
+    """Whether a head is before another in the merged order."""
     return one.key < other.key or (one.key == other.key and one.source < other.source)
 
 
@@ -270,6 +287,7 @@ cdef void ark_sink(ArkHead* heap, Py_ssize_t at, Py_ssize_t count) noexcept nogi
     heap[at] = moved
 
 
+# Merges sorted lists: for each key in the merged order, the number of its list; see pykernel.py.
 def ark_merge(list keys not None):
     cdef Py_ssize_t number, count = 0, source, at = 0
     cdef list out = []
@@ -281,6 +299,7 @@ def ark_merge(list keys not None):
     try:
         if heap == NULL or places == NULL:
             raise MemoryError
+        # All lists in one array: list n is at [places[n], ends[n]), and its place moves on.
         for number in range(len(keys)):
             places[number] = len(joined)
             joined.extend(keys[number])
@@ -290,6 +309,7 @@ def ark_merge(list keys not None):
             if places[number] < ends[number]:
                 heap[count].key, heap[count].source = times[places[number]], number
                 count += 1
+        # A heap of the lists' heads: the first is always the next; its list's next key takes its place.
         for at in range(count // 2 - 1, -1, -1):
             ark_sink(heap, at, count)
         while count:
@@ -309,9 +329,12 @@ def ark_merge(list keys not None):
 
 
 cdef class ArkMessages:
-    """Makes the tuples one at a time: a list of them all would keep the garbage collector busy."""
+    """The iterator that `ark_messages` returns.
 
-    cdef type made
+    It makes the tuples one at a time: a list of them all would keep the garbage collector busy.
+    """
+
+    cdef type made  # `messages.ArkMessage`, whose nine fields are filled in here
     cdef list names, stored, identifiers
     cdef const uint64_t[:] times
     cdef const int64_t[:] offsets, sizes
@@ -342,6 +365,7 @@ cdef class ArkMessages:
         return row
 
 
+# An iterator of messages that are neither decompressed nor decoded, as tuples of the type `made`; see pykernel.py.
 def ark_messages(type made not None, const uint64_t[:] times not None, bytes objects not None, list stored not None,
                  const int64_t[:] offsets not None, const int64_t[:] sizes not None, list names not None,
                  list identifiers not None, str split not None):

@@ -1,8 +1,12 @@
 """A log in chunks for several processes or threads: the results of the chunks, in order.
 
 Threads share the batches of a query: the caller puts index entries in order, threads read the messages.  Processes
-share time ranges: their results are joined in the order of time.  A process opens the log again, by the paths of its
-files.
+share time ranges (spans): their results are joined in the order of time.  A process opens the log again, by the paths
+of its files.
+
+A log's messages are in split files, each with an index of times.  A query is given by the arguments of
+`ArkArchive.messages`; a `Query` object is one pass over its messages, and a subclass makes something of each batch.  A
+latched message is one from before the start of the query that is repeated at its beginning.
 """
 
 from __future__ import annotations
@@ -31,12 +35,13 @@ from exhume.tuples import NamedTuple
 if TYPE_CHECKING:
     from exhume.formats.ark.log import ArkLog, SplitReference
 
-R = TypeVar("R")
-T = TypeVar("T")
+R = TypeVar("R")  # a result
+T = TypeVar("T")  # an item of work
 
 CHUNK_MESSAGES: Final = 1 << 13
+"""Most messages of the chunk of a log that a process reads at a time."""
 CHUNK_BYTES: Final = 4 << 20
-"""Size of the chunk of a log that a process reads at a time: that many messages, or bytes of stored messages."""
+"""Most bytes of their stored messages."""
 
 MIN_CHUNKS: Final = 8
 """Logs with at most this many chunks are read by one process: starting others would take longer."""
@@ -55,7 +60,7 @@ def map_pieces(function: Callable[[T], R], items: Iterable[T], jobs: int) -> Ite
     if (jobs or cpu_count()) > 1:
         try:
             first.extend(islice(source, MIN_CHUNKS + 1))
-        except Exception:  # it follows the results of the items before it
+        except Exception:  # an error of `items` comes after the results of the items before it
             yield from map(function, first)
             raise
     yield from map_processes(function, chain(first, source), jobs if len(first) > MIN_CHUNKS else 1)
@@ -91,6 +96,7 @@ class UntilError:
         return self
 
     def __next__(self) -> ArkMessage:
+        """Return the next message; an error ends the iteration, and is kept for the caller."""
         try:
             return next(self._found)
         except ExhumeError as error:
@@ -154,6 +160,7 @@ class _BatchTask(Generic[R]):
         self._query = query
 
     def __call__(self, task: Task | ExhumeError) -> ChunkResult[list[R]]:
+        """Return the results of a batch; an error instead of a task is a split that was skipped."""
         if isinstance(task, ExhumeError):
             return ChunkResult([], [Finding.from_error(task)], None)
         findings: list[Finding] = []
@@ -266,7 +273,7 @@ def read_spans(
         yield from (whole or read)(log, query, findings)
         return
     start, reverse = query.get("start_ns"), bool(query.get("reverse"))
-    replayed = {**query, "stop_ns": start}  # of no span: latched messages only
+    replayed = {**query, "stop_ns": start}  # from `start_ns` to there is nothing, so only latched messages
     if start is not None and not reverse:
         yield from read(log, replayed, findings)
     yield from _results_until_error(
@@ -283,6 +290,7 @@ def _spans(log: ArkLog, query: dict[str, Any]) -> list[tuple[int, int]] | None:
     """
     start, stop = query.get("start_ns") or 0, query.get("stop_ns")
     last = TIME_MAX if stop is None else stop - 1
+    # Not to be run: it only decides which channels are wanted.
     narrowed = Query(log, query.get("topics"), start, stop, False, False, "raise", None)
     samples: list[tuple[int, float]] = []
     for each in log.readable(query.get("on_missing")):
@@ -298,6 +306,7 @@ def _spans(log: ArkLog, query: dict[str, Any]) -> list[tuple[int, int]] | None:
             samples += ((time, share) for time in _sampled_times(log, each, facts.item_count) if start <= time <= last)
     if sum(share for _, share in samples) <= MIN_CHUNKS:
         return None
+    # End a range when its samples add up to a chunk, but not between messages of the same time.
     borders, filled = [start], 0.0
     for time, share in sorted(samples):
         if filled >= 1 and time > borders[-1]:

@@ -1,4 +1,8 @@
-"""Ark logs in parts: one split file each.  Messages are in time order within a part, not from one to the next."""
+"""Ark logs in parts: one split file each.  Messages are in time order within a part, not from one to the next.
+
+This is the interface that `exhume.parts` uses to share an archive between machines: `plan` names the parts, `items` and
+`table` read one.  A part is a range of `references`, the uses of split files by the manifest, or all (an empty one).
+"""
 
 from __future__ import annotations
 
@@ -46,6 +50,7 @@ def table(archive: ArkArchive, part: Selection, options: dict[str, Any]) -> Any:
 
 
 def _restrict(archive: ArkArchive, part: Selection) -> None:
+    """Make an archive show only the splits of a part; it is opened for this part alone."""
     if part:
         archive.references = archive.references[part[0] : part[1]]
 

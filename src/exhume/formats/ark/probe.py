@@ -1,4 +1,8 @@
-"""Is this an Ark log?  Manifests, log roots and split files are recognized."""
+"""Is this an Ark log?  Manifests, log roots and split files are recognized.
+
+A log root is a directory with `manifests/` and `splits/`, whose files are named by GUIDs.  Some modules are imported
+inside functions, so that recognizing other formats loads little.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +21,9 @@ from exhume.registry import Identification
 
 PROBE_SIZE = 64 << 10
 """Bytes of a manifest's tail that are searched for its type name when the trailer is not whole."""
+
+SHORTEST = 19
+"""Bytes below which a file is not examined: a split's header takes more than a header byte, a version and a GUID."""
 
 
 def probe(source: Source | Tree) -> Identification | None:
@@ -45,7 +52,7 @@ def _probe_tree(tree: Tree) -> Identification | None:
 
 
 def owns(name: str) -> bool:
-    """Manifests and splits."""
+    """Whether a file or directory of this name, relative to a log root, is a part of the log."""
     folder, _, last = name.partition("/")
     return folder in ("manifests", "splits") and (not last or is_guid(last.removesuffix(PARTIAL_SUFFIX)))
 
@@ -69,7 +76,7 @@ def _probe_file(source: Source) -> Identification | None:
 
     The confidence (0 to 1) is that of the first test that succeeds. None if no test does.
     """
-    if source.size < 19:
+    if source.size < SHORTEST:
         return None
     span = source.span(0, source.size)
     # Both kinds of file begin with the header byte of an object.

@@ -254,6 +254,8 @@ def ark_json(
     Also the numbers of those not accepted, as in `ark_check` or because they have no program, and where in the text
     theirs is missing.  `form` is 0 for objects that begin with the time of a message and the text before its value;
     or 1 for the value alone, with integers of any size as numbers and objects without absent values.
+
+    This and the next two do their work in the compiled kernel only; here they accept no message.
     """
     return b"", list(range(len(order))), [0] * len(order)
 

@@ -1,4 +1,8 @@
-"""One pass over the messages of a log: merged index entries become messages, in batches of bounded size."""
+"""One pass over the messages of a log: merged index entries become messages, in batches of bounded size.
+
+A split is a file of messages with an index; its entries have time, place, size and short identifier (a byte for a
+channel).  A cursor goes through one split; a latched message is the last of its channel before the query's range.
+"""
 
 from __future__ import annotations
 
@@ -31,8 +35,8 @@ from exhume.formats.ark.rbuf.decoder import decoder_for
 from exhume.formats.ark.splits import ANY_OBJECT, IndexBlock, Split, SplitFacts
 from exhume.io.values import LargeValue
 
-Topics = str | re.Pattern[str] | Iterable[str | re.Pattern[str]] | None
-OnError = Literal["raise", "skip", "limit"]
+Topics = str | re.Pattern[str] | Iterable[str | re.Pattern[str]] | None  # see `filters.topic_matcher`
+OnError = Literal["raise", "skip", "limit"]  # skip damaged messages, or only those above a limit
 
 BATCH_BYTES: Final = 8 << 20
 """Bytes of stored messages after which a batch ends; a single larger message is a batch by itself."""
@@ -64,12 +68,12 @@ class Query:
         self.reader = reader
         self.wanted: Callable[[str], bool] = topic_matcher(topics)
         self.all_topics: bool = topics is None
-        self.low: int = 0 if start_ns is None else max(0, start_ns)
-        self.high: int = TIME_MAX if stop_ns is None else stop_ns - 1
+        self.low: int = 0 if start_ns is None else max(0, start_ns)  # the first time that is wanted
+        self.high: int = TIME_MAX if stop_ns is None else stop_ns - 1  # the last
         self.decode = decode
         self.reverse = reverse
         self.skip: bool = on_error == "skip"
-        self._past_limits = on_error == "limit"
+        self._past_limits = on_error == "limit"  # skip messages above a limit only
         self.findings = findings
         self.most: int = reader.limits.payload_size  # bytes of a message in memory
 
@@ -93,11 +97,8 @@ class Query:
     def tasks(self, references: Sequence[SplitReference]) -> Iterator[Task | ExhumeError]:
         """Yield the index entries of the time window as tasks for `batch_messages`, and the errors of bad entries."""
         cursors: list[Cursor] = []
-        self.reader.will_read(
-            each.identifier
-            for each in references
-            if any(self.accepts(each, channel) for channel in self.candidates(each))
-        )
+        used = [each.identifier for each in references if any(self.accepts(each, one) for one in self.candidates(each))]
+        self.reader.will_read(used)
         for each in references:
             low, high = max(self.low, each.acceptance.minimum_ns), min(self.high, each.acceptance.maximum_ns)
             if (cursor := self._cursor(each, low, high)) is not None:
@@ -126,7 +127,7 @@ class Query:
             return None
         if not facts.item_count or facts.minimum_ns > high or facts.maximum_ns < low:
             return None
-        bound = ~min(facts.maximum_ns, high) & TIME_MAX if self.reverse else max(facts.minimum_ns, low)
+        bound = TIME_MAX - min(facts.maximum_ns, high) if self.reverse else max(facts.minimum_ns, low)
         return SplitCursor.make(self, reference, facts, low, high, bound)
 
     def skips(self, error: ExhumeError) -> bool:

@@ -1,5 +1,8 @@
 """Reading whole Ark logs: manifest, channels, and messages merged over all splits in time order.
 
+A split is a file of messages with an index of their times; the manifest lists the splits of a log, and usually how many
+messages of each channel are in them (statistics).  Most work is in other modules, which are imported when needed.
+
 Spec: ark_log.txt; decisions on what it leaves open: `docs/formats/ark.md`.
 """
 
@@ -41,13 +44,13 @@ class ArkArchive(ArkLog):
         on_missing: OnMissing = "error",
         by_manifest: bool = False,
     ) -> None:
-        """Open the log of a loaded manifest; `by_manifest` is whether the user named the manifest file itself."""
+        """Open the log of a loaded manifest; with `by_manifest`, count messages by its statistics (see `info`)."""
         super().__init__(source, manifest_source, root, loaded, limits=limits, on_missing=on_missing)
         self._by_manifest = by_manifest
-        self._info: ArkInfo | None = None
+        self._info: ArkInfo | None = None  # result of `info`
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """For worker processes, which open the files again.  Raises `TypeError` where they cannot."""
+        """Pickle the log for worker processes, which open the files again.  Raises `TypeError` where they cannot."""
         loaded = self.loaded._replace(value=None, registry=None, file=None)  # only writing needs them
         files = (self.source, self.manifest_source, self.root)
         return _open_again, (files, loaded, self.limits, self.on_missing)
@@ -163,6 +166,7 @@ class ArkArchive(ArkLog):
         return self._sections_of(section_map)
 
     def _sections_of(self, build: Callable[[ArkArchive], SectionMap]) -> SectionMap:
+        """The map of sections, built once; `close` closes the files that it opened."""
         if self._section_map is None:
             self._section_map = build(self)
         return self._section_map

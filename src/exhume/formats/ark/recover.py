@@ -3,6 +3,10 @@ messages checked one by one.
 
 Nothing about a message is guessed: its time, channel and bytes come from one index entry, and its bytes have to match
 the column and the schema.
+
+A split is a file of messages: a header, which maps short identifiers (one byte) to objects (channels), an index with
+reserved slots, and the messages.  A writer that was stopped has filled slots without counting them in the header; such
+a split is unclosed.  A reference is the mention of a split in the manifest, where its column has codec and channels.
 """
 
 from __future__ import annotations
@@ -63,7 +67,7 @@ class SplitSurvey:
     def index_end(self) -> int:
         """Where the header and the index with its unused slots end."""
         header = self.split.header
-        first = int(self.entries["ofs_data"].min(initial=(1 << 32) - 1))
+        first = int(self.entries["ofs_data"].min(initial=(1 << 32) - 1))  # without entries: any slot is before it
         return max(header.size, min(first, header.index_offset + header.maximum_count * ENTRY_SIZE))
 
     @property
@@ -85,8 +89,11 @@ class Listing(NamedTuple):
     split: Split
     entries: Array
     fits: Array
+    """For each entry, whether it can be a message; see `_usable_entries`."""
     uncounted: int
+    """Messages that the header counts but whose entries are missing."""
     notes: list[str]
+    """Problems of header and index, for people."""
 
 
 def list_split(reference: SplitReference, source: Source) -> Listing:
@@ -139,6 +146,7 @@ def survey_split(
 
 
 def _is_sorted(entries: Array) -> bool:
+    """Whether the times of index entries ascend."""
     return not len(entries) or ark_scan(entries.tobytes(), 0)[0]
 
 
@@ -155,7 +163,7 @@ def survey_splits(reader: ArkArchive, references: Sequence[SplitReference], jobs
 
     They are threads where no column is compressed, otherwise processes.  The caller closes the files.
     """
-    begun: deque[tuple[Source | None, Listing | ExhumeError]] = deque()
+    begun: deque[tuple[Source | None, Listing | ExhumeError]] = deque()  # splits whose parts were handed out
 
     def parts() -> Iterator[_Part]:
         """Yield the parts of all splits; a split that cannot be opened has one part without a header."""
@@ -179,7 +187,7 @@ def survey_splits(reader: ArkArchive, references: Sequence[SplitReference], jobs
         for reference in references:
             damaged: list[tuple[int, ExhumeError]] = []
             failure = None
-            for part in checked:
+            for part in checked:  # results of parts, in order: those of this split, up to its last
                 damaged += part.damaged
                 failure = failure or part.failure
                 if part.is_last:
@@ -201,7 +209,7 @@ def survey_splits(reader: ArkArchive, references: Sequence[SplitReference], jobs
 
 
 class _Part(NamedTuple):
-    """Messages of a split that are checked at a time: their entries and positions.  The last part has none."""
+    """Messages of split `number` that are checked at a time: their entries and positions.  The last part has none."""
 
     number: int
     is_last: bool
@@ -211,7 +219,7 @@ class _Part(NamedTuple):
 
 
 class _MessageFaults(NamedTuple):
-    """The faults of the messages of a part, by position; or the error that prevents reading them."""
+    """The faults of the messages of a part, by position in the index; or the error that prevents reading them."""
 
     is_last: bool
     damaged: list[tuple[int, ExhumeError]]
@@ -282,6 +290,8 @@ def _listed(split: Split, reference: SplitReference, notes: list[str]) -> tuple[
     """The entries that the header counts, wherever they are, and how many of them are not in the file."""
     header, size = split.header, split.source.size
     found = _index_at(split, header.index_offset, header.item_count)
+    # If the index is not at its stated offset, try where writers put it: after a header of whole kilobytes, or at the
+    # end of the file.
     if header.item_count and not _plausible(split, reference, found):
         tail = size - header.item_count * ENTRY_SIZE
         for candidate in [*range(1024, HEADER_WINDOW + 1, 1024), tail]:
@@ -319,7 +329,7 @@ def _index_at(split: Split, offset: int, count: int) -> Array:
 
 
 def _plausible(split: Split, reference: SplitReference, entries: Array) -> bool:
-    """Whether entries look like an index: nearly all of them fit."""
+    """Whether entries look like an index: more than half of them fit."""
     return bool(len(entries)) and int(_usable_entries(split, reference, entries).sum()) * 2 > len(entries)
 
 
@@ -369,7 +379,7 @@ def untimed_messages(
             value, end = decoder.decode_prefix(data, at)
         except ExhumeError:
             return
-        if end == at:
+        if end == at:  # an object of a final type without fields takes no bytes
             return
         yield start + at, start + end, value
         at = end

@@ -1,6 +1,10 @@
 """Repair: writes a new manifest without the splits that cannot be read, and with what unclosed splits hold.
 
 The old manifest and its splits are left as they are.
+
+A split is a file of messages with an index, which has reserved slots; a writer that was stopped leaves it unclosed,
+with entries that its header does not count.  The manifest declares splits by GUID, in columns (groups of channels) of
+sections.
 """
 
 from __future__ import annotations
@@ -82,6 +86,7 @@ def repair_log(
     report.findings += log.loaded.findings
     # Decide on each split once, however often the manifest names it.
     replaced: dict[str, SplitDeclaration | None] = {}
+    # Reversed twice: the first reference to each split, in order.
     references = {each.identifier: each for each in reversed(log.all_references())}
     for done, reference in enumerate(reversed(list(references.values()))):
         replaced[reference.identifier] = _new_declaration(log, reference, splits, guids, report)
@@ -115,9 +120,11 @@ def repair_log(
 
 
 _UNCHANGED = SplitDeclaration("")
+"""Stands for the old declaration of a split that is kept."""
 
 
 def _once(splits: tuple[SplitDeclaration, ...]) -> tuple[SplitDeclaration, ...]:
+    """Declarations without repetitions of a GUID; the first of each is kept, in order."""
     return tuple({split.identifier: split for split in reversed(splits)}.values())[::-1]
 
 
@@ -151,6 +158,7 @@ def _new_declaration(
 
 
 def _drop(reference: SplitReference, error: ExhumeError | None, report: RepairReport) -> None:
+    """Report a split that is left out because of `error`, or because it has no usable entry (None)."""
     report.dropped[reference.identifier] = error.message if error is not None else "no entry of its index is usable"
     if error is not None:
         report.findings.append(Finding.from_error(error))

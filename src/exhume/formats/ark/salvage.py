@@ -2,6 +2,9 @@
 
 Undamaged splits are copied; from the others, the messages whose entries and bytes pass the checks are written to new
 splits.  Sections and filters are kept where the manifest can be read.
+
+A split is a file of messages with an index; the manifest declares splits in columns (groups of channels) of sections.
+The report states the outcome of every byte of the damaged files, in spans.  `recover` finds what is usable.
 """
 
 from __future__ import annotations
@@ -54,7 +57,8 @@ from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.recovery import Outcome, SalvageMode, SalvageReport, VerifiedBy
 
-BATCH = 4096  # entries of an index that are examined at a time
+BATCH = 4096
+"""Entries of an index that are examined at a time."""
 
 
 def salvage(
@@ -116,7 +120,7 @@ def _open(source: Source | Tree, limits: Limits, log: str | None) -> ArkArchive:
             raise
         return ArkArchive(source, None, source, loaded, limits=limits)
     if isinstance(opened, ArkLogSet):
-        next(opened.messages())
+        next(opened.messages())  # raises: one of the logs has to be named
     assert isinstance(opened, ArkArchive)
     return opened
 
@@ -138,7 +142,7 @@ def _without_manifest(tree: Tree) -> LoadedManifest | None:
 
 
 class _Salvage:
-    """One run over a log."""
+    """One run over a log, which writes the clean one to the directory `root`."""
 
     def __init__(self, reader: ArkArchive, root: Path, report: SalvageReport, progress: Progress, jobs: int) -> None:
         self.reader, self.root, self.report, self.progress, self.jobs = reader, root, report, progress, jobs
@@ -154,6 +158,7 @@ class _Salvage:
         if reader.loaded.schema_source is SchemaSource.SALVAGE and isinstance(reader.source, Tree):
             report.add_lost("manifests")  # with the names, schemas and filters that it had
         report.notes += [str(finding) for finding in reader.loaded.findings]
+        # Reversed twice: the first reference to each split, in order.
         named = {each.identifier: each for each in reversed(reader.all_references())}
         references = list(reversed(named.values()))
         new: dict[str, SplitDeclaration | None] = {}
@@ -209,6 +214,7 @@ class _Salvage:
         for section in old.sections:
             columns = []
             for column in section.columns:
+                # Dictionaries drop repetitions of a GUID; the first declaration of an object is kept.
                 splits = {split.identifier: new[split.identifier] for split in column.splits}
                 objects = {each.identifier: self._declaration(each) for each in reversed(column.objects)}
                 columns.append(
@@ -328,6 +334,7 @@ class _Salvage:
         starts = found.entries["ofs_data"].astype(np.int64)
         ends = starts + found.entries["len_data"]
         order = np.argsort(starts)
+        # Lost messages as (start, end, why), in the order of the file.
         spans = ((int(entry["ofs_data"]), int(entry["len_data"]), finding) for entry, finding in found.lost)
         lost = deque(sorted(((at, at + size, finding) for at, size, finding in spans), key=lambda row: row[0]))
         at = 0
@@ -368,6 +375,7 @@ class _Salvage:
             self.report.add_lost("spans without an index entry")
 
     def _lose(self, reference: SplitReference, error: ExhumeError) -> None:
+        """Report a lost split, with the messages that the manifest counts in it."""
         count = sum(each.count or 0 for each in reference.declaration.statistics)
         self.report.add_lost("splits")
         self.report.add_lost("messages", count)
@@ -401,6 +409,7 @@ class _Salvage:
             starts.append(area + found.split.header.maximum_count * ENTRY_SIZE)
         for start in starts:
             at = min(start, source.size)
+            # Unused index slots and padding are zeros; the first other byte has to be the header of an object.
             for chunk in source.chunks(at, source.size):
                 rest = chunk.lstrip(b"\0")
                 at += len(chunk) - len(rest)

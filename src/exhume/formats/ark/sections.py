@@ -1,5 +1,9 @@
 """An Ark log as a section map: manifest and splits, every byte of them.
 
+A section is a named range of a file with the schema (Kaitai specification) that describes it; `exhume list --sections`
+and `explain` show them.  A split is a file of messages: header, index with reserved slots, messages.  Messages that
+follow each other without a gap are a run.
+
 Spec: ark_log.txt, Manifest File Format, Split File Format.
 """
 
@@ -30,7 +34,7 @@ BATCH: Final = 1 << 14
 """Index entries that are examined together: their columns stay in the cache of a core."""
 
 Message = tuple[int, int, int]
-"""Position in the index, offset and stored size."""
+"""A message: its position in the index, its offset and its stored size."""
 
 MESSAGE_SECTIONS: Final = 20_000
 """Splits with at most this many messages get a section for each."""
@@ -57,7 +61,7 @@ def section_map(reader: ArkLog) -> SectionMap:
             )
         )
         return SectionMap(files)
-    seen: set[str] = set()
+    seen: set[str] = set()  # several references may name the same split
     for reference in reader.references:
         name = reader.split_name(reference.identifier)
         if name is None or name in seen or reader.root is None:
@@ -203,6 +207,7 @@ def _loader(limits: Limits, split: Split, start: int, stored: int, codec: str) -
 
 
 def _streamer(limits: Limits, split: Split, start: int, stored: int, codec: str) -> Callable[[], Iterator[bytes]]:
+    """Return a function that decompresses the message stored at `start` in chunks."""
     return lambda: Decompressor(codec, limits).pieces(split.source, start, start + stored)
 
 
@@ -217,6 +222,7 @@ def _runs(split: Split) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
     for first in range(0, count, BATCH):
         entries = split.read_entries(first, min(count, first + BATCH))
         _, _, offsets, sizes, _, bad = ark_entries(entries, size, ANY_OBJECT, ANY_OBJECT)
+        # Bad entries may be truncated messages; without any, the kernel joins the messages.
         places = list(zip(offsets, sizes, strict=True)) if 1 in bad else []
         if places:
             cut += [(first + n, at) for n, (at, stored) in enumerate(places) if at + stored > size]
@@ -238,6 +244,7 @@ def _joined(places: list[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def _ends(runs: list[Run]) -> list[tuple[int, int]]:
+    """Start and end of each run, without its messages."""
     return [(start, end) for start, end, _, _ in runs]
 
 

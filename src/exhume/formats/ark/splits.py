@@ -1,5 +1,9 @@
 """Split files: header, index as columns in bounded blocks, and the bytes of messages.
 
+A split is a file of a log's messages.  Its index has an entry for each: time, offset, size, and a short identifier (one
+byte), which the header maps to the GUID of an object (channel).  The index is read in blocks, whose entries are columns
+(arrays); messages that are close to each other in the file are read together, as a run.
+
 Spec: ark_log.txt, Split File Format.
 """
 
@@ -66,6 +70,7 @@ BATCH_BYTES: Final = 32 << 20
 """Stored bytes of messages that are examined together, so that a few huge ones do not fill the memory."""
 
 TIME_MAX: Final = (1 << 64) - 1
+"""The last time in nanoseconds that an entry can have."""
 
 
 class IndexBlock(NamedTuple):
@@ -121,6 +126,7 @@ class ObjectStatistics:
 
     count: int
     size: int
+    """Stored bytes."""
     minimum_ns: int
     maximum_ns: int
 
@@ -280,7 +286,7 @@ class Split:
                 return
 
     def _window(self, facts: SplitFacts, low: int, high: int) -> tuple[int, int]:
-        """The first entry of a sorted index whose time is at least `low`, and the first one later than `high`."""
+        """The position in a sorted index of the first entry at `low` or later, and of the first one after `high`."""
         first = 0 if low <= facts.minimum_ns else self._bisect(low, facts.item_count)
         return first, facts.item_count if high >= facts.maximum_ns else self._bisect(high + 1, facts.item_count)
 
@@ -354,7 +360,7 @@ class Split:
     def read_messages(self, offsets: Numbers, sizes: Numbers) -> list[bytes]:
         """Stored bytes of messages, in the order requested; neighboring ones are read together."""
         runs = ark_runs(offsets, sizes, PAGE, RUN_SIZE_BITS)
-        if runs is None:
+        if runs is None:  # not in the order of the file: read in that order, then put back
             order = sorted(range(len(offsets)), key=offsets.__getitem__)
             found = self.read_messages(*(array("q", map(each.__getitem__, order)) for each in (offsets, sizes)))
             placed = [b""] * len(order)
@@ -387,6 +393,7 @@ def places_of(entries: Array) -> tuple[Numbers, Numbers]:
 
 
 def _starts(count: int, *, reverse: bool) -> Iterator[int]:
+    """The first position of each block of `count` entries."""
     starts = range(0, count, INDEX_BLOCK)
     return iter(reversed(starts)) if reverse else iter(starts)
 

@@ -1,5 +1,9 @@
 """One split file being written.
 
+A split is a header, an index with a slot reserved for each message, and messages.  An entry of the index has time,
+offset, size and short identifier (one byte) of a message; the header maps short identifiers to the GUIDs of objects
+(channels).  A reader may open the file at any time: what is counted is complete.
+
 Spec: ark_log.txt, Split File Format; pre-allocated index and flush order: `docs/formats/ark.md`.
 """
 
@@ -49,22 +53,22 @@ class SplitWriter:
         self.path = path
         self.identifier = identifier
         self.max_items = max_items
-        self._header_area = header_area(min(types, MAX_OBJECTS))
+        self._header_area = header_area(min(types, MAX_OBJECTS))  # bytes; the index follows
         self._max_objects = min(MAX_OBJECTS, (self._header_area - HEADER_SIZE) // MAPPING_SIZE)
         self._data_offset = self._header_area + max_items * ENTRY_SIZE
-        self._limit = min(self._data_offset + max_bytes, (1 << 32) - 1)
-        self._end = self._data_offset
-        self._written = self._data_offset
-        self._shorts: dict[str, int] = {}
-        self._parts: list[bytes | memoryview] = []
+        self._limit = min(self._data_offset + max_bytes, (1 << 32) - 1)  # offsets in entries are of 32 bits
+        self._end = self._data_offset  # where the next message starts
+        self._written = self._data_offset  # where the data that is in the file ends
+        self._shorts: dict[str, int] = {}  # short identifiers by GUID
+        self._parts: list[bytes | memoryview] = []  # data from `_written` to `_end`
         self._begin_entries()
-        self._pending = 0
-        self._free = max_items
-        self._index: list[Array] = []
-        self._flushed = 0
-        self._mapped = 0
-        self._sorted = True
-        self._last = 0
+        self._pending = 0  # bytes of `_parts`
+        self._free = max_items  # unused slots
+        self._index: list[Array] = []  # entries of each flush
+        self._flushed = 0  # entries in the file
+        self._mapped = 0  # mappings in the file
+        self._sorted = True  # whether the entries in the file are in time order
+        self._last = 0  # the latest time among them
         self._file = GrowingFile(path)
         try:
             self._file.write_at(0, build_split_header(SplitHeader(identifier, self._header_area, 0, max_items, (), 0)))
@@ -93,6 +97,7 @@ class SplitWriter:
         """
         short = self._shorts.get(identifier)
         end = self._end + size
+        # One test for the usual case, in which the message fits and its object is known.
         if short is None or not self._free or end > self._limit or not size:
             if not self._free or end > self._limit or not size or len(self._shorts) >= self._max_objects:
                 return False
@@ -113,6 +118,7 @@ class SplitWriter:
         return True
 
     def _append(self, chunk: bytes | memoryview) -> None:
+        """Add data, and write it when there is enough."""
         self._parts.append(chunk)
         self._pending += len(chunk)
         if self._pending >= WRITE_BYTES:
@@ -120,11 +126,13 @@ class SplitWriter:
 
     def num_fitting(self, identifiers: Mapping[int, str], numbers: Array, sizes: Array) -> int:
         """Number of messages, from the first on, that `extend` can take: up to one that is empty or does not fit."""
+        # As many as there are slots, and then as have space; a message may end at the limit.
         sizes = sizes[: self._free]
         count = int(np.searchsorted(np.cumsum(sizes), np.uint64(self._limit - self._end), "right"))
         empty = np.flatnonzero(sizes[:count] == 0)
         if len(empty):
             count = int(empty[0])
+        # Up to the first message of an object for which there is no mapping left.
         new = self._new_objects(identifiers, numbers[:count])
         room = self._max_objects - len(self._shorts)
         return new[room][0] if len(new) > room else count
@@ -144,7 +152,7 @@ class SplitWriter:
         """
         for _, number in self._new_objects(identifiers, numbers):
             self._shorts[identifiers[number]] = len(self._shorts)
-        shorts = np.zeros(int(numbers.max(initial=0)) + 1, np.uint8)
+        shorts = np.zeros(int(numbers.max(initial=0)) + 1, np.uint8)  # short identifiers by number
         for number in np.unique(numbers).tolist():
             shorts[number] = self._shorts[identifiers[number]]
         self._times.frombytes(times.tobytes())
@@ -226,6 +234,7 @@ class SplitWriter:
         if not self._sorted:
             entries = np.concatenate(self._index)
             entries = entries[np.argsort(entries["timestamp_ns"], kind="stable")]
+            # The new index goes after the messages; then the header names it in one write; then the old one is cleared.
             self._file.write_at(self._end, entries.tobytes())
             self._file.sync()
             at = HEADER_FIELDS

@@ -1,5 +1,8 @@
 """Messages after the indexed count of a split whose writer was stopped, and how to tell a message from other bytes.
 
+A split is a file of messages with an index of reserved slots; its header counts the slots in use.  A writer fills a
+slot before it counts it.  An entry has time, offset, size and short identifier, which stands for an object (channel).
+
 Spec: ark_log.txt, Split File Format.
 """
 
@@ -28,13 +31,13 @@ if TYPE_CHECKING:
     from exhume.formats.ark.pykernel import Numbers
 
 MAX_SLOTS: Final = 1 << 24
-"""The most slots past the count that are examined (300 MB of index)."""
+"""The most slots past the count that are examined: 300 MB of index, which is read as a whole."""
 
 
 class MessageCheck:
     """Checks whether stored bytes are a message of their channel, as far as that can be determined.
 
-    Nothing is wrong with those of a codec that is not known.
+    Messages of an unknown codec pass, because nothing about them can be checked.
     """
 
     def __init__(self, reader: ArkLog, reference: SplitReference, split: Split) -> None:
@@ -54,8 +57,9 @@ class MessageCheck:
         try:
             self._codec = column_codec(reference.column.compression)
         except ExhumeError:
-            self._codec = ""
+            self._codec = ""  # unknown
         self._unpack = Decompressor(self._codec, reader.limits) if self._codec not in ("", "none") else None
+        # By short identifier; None: the message is not decoded.  A program is a type compiled for the kernel.
         self._decoders: dict[int, Any] = {}
         self._programs: list[RbufProgram | None] = [None] * 256
         readable = self._channels if self._codec else {}  # an unknown codec hides what a schema is about
@@ -102,10 +106,10 @@ class MessageCheck:
     def error(
         self, offset: int, size: int, short: int, data: bytes | None, notes: list[Finding] | None = None
     ) -> ExhumeError | None:
-        """The fault in the stored bytes of the message of an object; None when nothing is.
+        """The fault in the message at `offset`, whose stored bytes are `data`; None if it has none.
 
-        What is tolerated is added to `notes`.  A message above the limit `payload_size` is read in windows; the bytes
-        of one that is stored in more are None.
+        What is tolerated is added to `notes`.  A message above the limit `payload_size` is read in windows; `data` is
+        None if even its stored bytes are above it.
         """
         span = self._split.source.span(offset, offset + size)
         decoder = self._decoders.get(short)
@@ -148,7 +152,7 @@ class MessageCheck:
         if large is None:
             return False
         if decoder is None:
-            deque(large, 0)
+            deque(large, 0)  # reads it, which decompresses it, and keeps nothing
             return True
         found: list[Note] = []
         check_value(decoder, large, large.span, found)

@@ -1,5 +1,9 @@
 """Checks every rule of an Ark log, and continues after each broken one.
 
+A log is a manifest and split files.  A split has a header, which maps short identifiers (one byte) to objects
+(channels), an index with an entry for each message, and the messages.  A reference is the mention of a split in the
+manifest.
+
 Spec: ark_log.txt; the rules are in `checks`.
 """
 
@@ -65,10 +69,11 @@ from exhume.io.tree import Tree
 if TYPE_CHECKING:
     from exhume.formats.ark.log import ArkLog, SplitReference
 
-BATCH: Final = 4096  # entries of an index that are checked at a time
+BATCH: Final = 4096
+"""Entries of an index that are checked at a time."""
 
 Piece = tuple[int, int, int]
-"""The number of a split, and which one of how many chunks of its messages is to be checked."""
+"""Work for one thread: the number of a split, which chunk of its messages (from 0), and how many chunks it has."""
 
 
 def verify_log(
@@ -79,7 +84,10 @@ def verify_log(
     progress: Progress,
     check_unreferenced: bool = True,
 ) -> Iterator[Finding]:
-    """Findings of the manifest, then of each split in reading order; `quick` does not read messages."""
+    """Yield findings of the manifest, then of each split in reading order; `quick` does not read messages.
+
+    With `check_unreferenced`, split files that no manifest names are findings, too.
+    """
     yield from _check_manifest(reader)
     references = _distinct(reader)
     for done, findings in enumerate(_check_splits(reader, references, quick, jobs), 1):
@@ -94,7 +102,7 @@ def _check_splits(reader: ArkLog, references: list[SplitReference], quick: bool,
 
     Messages in files of this machine are shared chunk by chunk.
     """
-    whole = quick or not is_reopenable(reader)
+    whole = quick or not is_reopenable(reader)  # a split is then one piece
     numbers = [1 if whole else _num_pieces(reader, each) for each in references]
     pieces = ((split, piece, count) for split, count in enumerate(numbers) for piece in range(count))
     found = map_ordered(partial(_check_piece, reader, references, quick), pieces, jobs)
@@ -159,7 +167,7 @@ def _check_section(reader: ArkLog, number: int) -> Iterator[Finding]:
     """Check a section's filter and its columns, and that no column names a split twice."""
     section, span, path = reader.manifest.sections[number], reader.manifest_span, f"sections[{number}]"
     if not section.filter.is_understood:
-        last = number == len(reader.manifest.sections) - 1
+        last = number == len(reader.manifest.sections) - 1  # its filter would apply to sections that do not exist
         yield FILTER_UNKNOWN.finding(
             span=span,
             field_path=f"{path}.acceptance_filter",
@@ -171,7 +179,7 @@ def _check_section(reader: ArkLog, number: int) -> Iterator[Finding]:
         if finding is not None:
             yield finding
     try:
-        Acceptance([section.filter])
+        Acceptance([section.filter])  # compiles its patterns, to find one that is refused
     except ExhumeError as error:
         error.span = span
         yield Finding.from_error(error)
@@ -234,7 +242,7 @@ def _check_split(reader: ArkLog, reference: SplitReference, quick: bool, piece: 
         yield finding
         return
     try:
-        start, stop = (split.header.item_count * each // count for each in (piece, piece + 1))
+        start, stop = (split.header.item_count * each // count for each in (piece, piece + 1))  # entries of the chunk
         if piece:
             index = split.read_entries(start, stop)
         else:
@@ -248,7 +256,10 @@ def _check_split(reader: ArkLog, reference: SplitReference, quick: bool, piece: 
 
 
 def _check_index(reader: ArkLog, reference: SplitReference, split: Split) -> Generator[Finding, None, bytes]:
-    """The findings about a split's header and index, which it returns.  Raises the error of rule ARK-322."""
+    """Yield findings about a split's header and index; return the bytes of the index.
+
+    Raises the error of rule ARK-322.
+    """
     source, header = split.source, split.header
     if source.size < MINIMUM_SPLIT_SIZE:
         yield SPLIT_SHORT.finding(span=source.span(0, source.size), actual=source.size)
@@ -350,7 +361,7 @@ def _check_statistics(reader: ArkLog, reference: SplitReference, split: Split, f
         real = found.get(identifier)
         count = real.count if real is not None else 0
         wrong = each.count is not None and each.count != count
-        if real is not None and real.count:
+        if real is not None and real.count:  # without messages, sizes and times mean nothing
             wrong |= each.size is not None and each.size != real.size
             wrong |= each.minimum_ns is not None and each.minimum_ns != real.minimum_ns
             wrong |= each.maximum_ns is not None and each.maximum_ns != real.maximum_ns
@@ -423,7 +434,7 @@ def named_splits(reader: ArkLog, root: Tree) -> set[str]:
 
 def _named_elsewhere(reader: ArkLog, root: Tree, name: str) -> set[str]:
     """Return the splits that another manifest in the directory names."""
-    from exhume.formats.ark.manifest import load_manifest
+    from exhume.formats.ark.manifest_load import load_manifest
 
     if PurePosixPath(name).name.lower() == reader.manifest.identifier:
         return set()

@@ -1,5 +1,8 @@
 """Writing Ark logs: columns of channels, split files that roll over, crash-safe flushes, manifests.
 
+A column is a group of channels that share split files and a codec; a channel is a named series of messages, declared by
+an object with a GUID.  A split that is full is closed, and the next message begins another (the column rolls over).
+
 A split file is `[header area][index area of fixed capacity][messages]`.  A flush writes messages, waits for the disk,
 then index entries, then the count in the header, so that a log stopped at any moment keeps everything flushed: its
 manifest is called `<guid>.partial` until the log is closed, and `exhume repair` makes a log of it.
@@ -24,7 +27,7 @@ from exhume.errors import WriterError, shorten
 from exhume.formats.ark.assumptions import DEFAULT_MAXIMUM_ITEMS
 from exhume.formats.ark.derive import derived_file
 from exhume.formats.ark.filters import ACCEPT_ALL, Filter
-from exhume.formats.ark.layout import CODEC_NUMBERS, build_message_footer
+from exhume.formats.ark.layout import CODEC_NUMBERS, ENTRY_SIZE, build_message_footer
 from exhume.formats.ark.manifest import (
     Column,
     LoadedManifest,
@@ -46,10 +49,12 @@ from exhume.io.output.scratch import discard
 from exhume.tuples import NamedTuple
 
 TIME_MAX: Final = (1 << 64) - 1
+"""The last time in nanoseconds that a log can have."""
 MAX_SPLIT_BYTES: Final = (1 << 32) - 1
 """Offsets in a split are 32 bits wide."""
 
 DEFAULT_SPLIT_BYTES: Final = 1 << 30
+"""Bytes of messages of a split, unless the caller chooses."""
 FLUSH_BYTES: Final = 1 << 20
 """Messages are handed to the operating system in chunks of about this size (not yet synced)."""
 
@@ -62,8 +67,10 @@ class MessagePacking(NamedTuple):
     """Encoding of a column's messages for storage; picklable, for worker processes."""
 
     codec: str | None
+    """Name in `codecs.CODECS`; None: bytes are stored as they are."""
     level: int | None
     compression: str
+    """Name in the manifest."""
 
     @classmethod
     def of(cls, compression: str, level: int | None) -> MessagePacking:
@@ -89,7 +96,7 @@ class ChannelWriter:
         self.declaration: ObjectDeclaration = declaration
         self.encoder: Encoder | None = encoder
         self.written: int = 0
-        self._append = column.append
+        self._append = column.append  # kept, as `_encode` is, to save a look-up per message
         self._encode = encoder.encode if encoder is not None else None
 
     @property
@@ -124,8 +131,8 @@ class ColumnWriter:
         self.name = name
         self.compression = compression
         self.objects: dict[str, ObjectDeclaration] = {}  # by their identifiers, in the order of their declaration
-        self.closed: list[SplitDeclaration] = []
-        self.split: SplitWriter | None = None
+        self.closed: list[SplitDeclaration] = []  # splits that are complete
+        self.split: SplitWriter | None = None  # the current one
         self.packing: MessagePacking = MessagePacking.of(compression, level)
         self._max_items = max_items
         self._max_bytes = max_bytes
@@ -242,7 +249,7 @@ class ArkWriter(Writer):
         self.root: Path = Path(target)
         if os.path.lexists(self.root) and not _may_hold_logs(self.root):
             raise exists_error(self.root)
-        if not 1 <= split_items <= MAX_SPLIT_BYTES // 18 or not 1 <= split_bytes <= MAX_SPLIT_BYTES:
+        if not 1 <= split_items <= MAX_SPLIT_BYTES // ENTRY_SIZE or not 1 <= split_bytes <= MAX_SPLIT_BYTES:
             raise WriterError("a split has at least one message and less than 4 GiB", actual=(split_items, split_bytes))
         _check_compression(compression or "")
         self._guids = guids
@@ -254,13 +261,13 @@ class ArkWriter(Writer):
         self._compression, self._level = compression, level
         self._amends, self._hide = amends, hide
         self._columns: dict[str, ColumnWriter] = {}
-        self._channels: dict[str, ChannelWriter] = {}
+        self._channels: dict[str, ChannelWriter] = {}  # the first of each name
         self._metadata: dict[str, str] = dict(amends.manifest.metadata) if amends is not None else {}
-        self._made: list[Path] = []
+        self._made: list[Path] = []  # directories that did not exist before
         self._splits: list[Path] = []
-        self._durable = False
-        self._done = False
-        self._published: tuple[Any, ...] | None = None
+        self._durable = False  # whether `flush` was called
+        self._done = False  # whether the log was finished or aborted
+        self._published: tuple[Any, ...] | None = None  # what the partial manifest depends on, when it was written
         for key, value in (metadata or {}).items():
             self.set_metadata(key, value)
 
@@ -351,6 +358,7 @@ class ArkWriter(Writer):
         if registry is not None:
             loaded = load_registry(registry)
             encoder = encoder_for(loaded, type)
+            # Registry JSON is embedded as it is; of anything else the part that the type needs.
             embedded = (
                 loaded if isinstance(registry, str) and registry.lstrip().startswith("{") else loaded.closure(type)
             )
@@ -412,6 +420,7 @@ class ArkWriter(Writer):
 
     @property
     def _partial_path(self) -> Path:
+        """The manifest of the unfinished log."""
         return self.root / "manifests" / (self.identifier + PARTIAL_SUFFIX)
 
     def manifest(self) -> Manifest:
@@ -422,6 +431,7 @@ class ArkWriter(Writer):
         return Manifest(self.identifier, self.common_identifier, self.name, (own, *rest), dict(self._metadata))
 
     def _manifest_file(self) -> bytes:
+        """The bytes of the manifest; that of an amendment keeps the schema of the log that it amends."""
         if self._amends is None:
             return build_manifest(self.manifest())
         return derived_file(self._amends, self.manifest(), in_front=1)
@@ -472,8 +482,8 @@ class ArkWriter(Writer):
         for path in (*self._splits, self._partial_path):
             discard(path)
         for path in reversed(self._made):
-            for _ in range(2):
-                with suppress(OSError):
+            for _ in range(2):  # a call that fails once is repeated, as this is the last chance to remove it
+                with suppress(OSError):  # also of a directory with other files in it
                     path.rmdir()
 
 
@@ -491,6 +501,7 @@ def _may_hold_logs(path: Path) -> bool:
 
 
 def _check_compression(name: str) -> None:
+    """Raise `WriterError` for a compression that the format does not have; "" stands for `none`."""
     if name and name not in CODEC_NUMBERS:
         known = ", ".join(CODEC_NUMBERS)
         raise WriterError(f"unknown compression{hint(name, CODEC_NUMBERS)}", expected=f"one of {known}", actual=name)

@@ -1,8 +1,11 @@
-# Messages to the buffers of Arrow's columns, without the interpreter lock.  A type's program says what follows in a message,
-# and a tree of columns, which `exhume.formats.ark.columns` makes with it, where that goes: a struct has a column for each
-# of its fields that is not removed, in the order of the program.
+# Messages to the buffers of Arrow's columns, without the interpreter lock.  A type's program says what follows in a
+# message, and a tree of columns, which `exhume.formats.ark.columns` makes with it, where that goes: a struct has a
+# column for each of its fields that is not removed, in the order of the program.
 #
 # Spec: rbuf wire format; Arrow columnar format, Physical Memory Layout.
+
+# `w` is the walk through a message (`RbufWalk` in native.pxi), `op` a row of the program, `c` a column.  As there,
+# functions with `at` and `end` return where the value ends, or -1 if the message is not accepted or does not fit.
 
 cdef struct RbufShape:  # a column as it is described
     # w: a number of `width` bytes, ?: boolean, g: GUID, t: time, s: string or bytes, l: list, a: list of fixed size,
@@ -31,6 +34,7 @@ cdef inline bint column_room(RbufWalk* w, Out* out, int64_t size) noexcept nogil
 
 
 cdef inline bint rbuf_grow(RbufWalk* w, Out* out, int64_t size) noexcept nogil:
+    """Reserve `size` more bytes of `out`; False when there is no memory."""
     if reserve(out, size):
         return True
     w.is_full = True
@@ -51,8 +55,8 @@ cdef inline bint column_bit(RbufWalk* w, Out* out, int64_t place, bint value) no
 
 cdef bint column_mark(RbufWalk* w, RbufColumn* c, bint valid) noexcept nogil:
     """Count a value that was added; `valid` is whether it is there."""
-    cdef int64_t whole = c.length >> 3
-    w.room -= 1
+    cdef int64_t whole = c.length >> 3  # full bytes of bits before this value
+    w.room -= 1  # so that values without bytes, such as empty structs, are limited, too
     if c.nulls or not valid:
         if not c.nulls:  # the first absent value: set the bits of all before it
             if not column_room(w, &c.bits, whole + 1):
@@ -77,6 +81,7 @@ cdef bint column_end(RbufWalk* w, RbufColumn* c, int64_t place) noexcept nogil:
 
 
 cdef inline bint column_put(RbufWalk* w, RbufColumn* c, const void* data, int64_t size) noexcept nogil:
+    """Append bytes to the data of a column."""
     if not column_room(w, &c.data, size):
         return False
     put(&c.data, <const char*>data, size)
@@ -84,11 +89,12 @@ cdef inline bint column_put(RbufWalk* w, RbufColumn* c, const void* data, int64_
 
 
 cdef inline bint column_text(RbufWalk* w, RbufColumn* c, const void* data, int64_t size) noexcept nogil:
+    """Add a string or bytes as a value of a column."""
     return column_put(w, c, data, size) and column_end(w, c, c.data.size) and column_mark(w, c, True)
 
 
 cdef bint column_blank(RbufWalk* w, int64_t number, bint valid) noexcept nogil:
-    """Adds an absent value, or, if `valid`, the zeros below an absent struct."""
+    """Add an absent value to column `number`, or, if `valid`, the zeros that the columns of an absent struct have."""
     cdef RbufColumn* c = &w.columns[number]
     cdef int64_t kind = c.shape.kind, one
     if kind == c"w" or kind == c"t":
@@ -116,7 +122,7 @@ cdef bint column_blank(RbufWalk* w, int64_t number, bint valid) noexcept nogil:
 
 
 cdef int64_t column_outside(RbufWalk* w, const RbufOp* op, int64_t at, int64_t end) noexcept nogil:
-    """Check a value that goes to no column."""
+    """Check a value that goes to no column: without columns and output, a walk only checks."""
     cdef RbufColumn* columns = w.columns
     w.columns = NULL
     at = rbuf_field(w, op, at, end)
@@ -144,7 +150,7 @@ cdef int64_t column_fields(RbufWalk* w, const RbufOp* of, int64_t at, int64_t en
 
 cdef int64_t column_object(RbufWalk* w, const RbufOp* op, RbufColumn* c, int64_t at, int64_t end) noexcept nogil:
     """Add an object to the columns within its column, one for each field."""
-    cdef int64_t following = w.next, last = w.last
+    cdef int64_t following = w.next, last = w.last  # those of the object around it, for afterwards
     w.next, w.last = c.shape.child, c.shape.child + c.shape.count
     at = rbuf_object(w, &w.ops[op.child], at, end)
     if w.next != w.last:
@@ -332,7 +338,7 @@ cdef int64_t column_value(RbufWalk* w, const RbufOp* op, int64_t number, int64_t
 
 
 cdef inline int64_t rbuf_bare(RbufWalk* w, const RbufOp* op, int64_t at, int64_t end) noexcept nogil:
-    """Check a value whose optional byte was read."""
+    """Check a value whose optional byte was read, without adding it to columns."""
     cdef RbufColumn* columns = w.columns
     cdef RbufOp value = op[0]
     value.flags = 0

@@ -3,6 +3,10 @@
 A reader is a closure that takes bytes, an offset and an end, and returns a value and the offset after it.  The reader
 of an object calls a step for each field, or one for a run of fields of fixed size, which a single `struct` call reads.
 The values are those that `decoder` describes.
+
+An object is a header byte, its fields, and groups: blocks of fields that were added to its type later, each with number
+and size.  A removed field is still stored and not shown; a constant one is not stored.  A default costs elements, which
+are taken from a budget (`State.spend`), so that a short message cannot make large values.
 """
 
 from __future__ import annotations
@@ -68,7 +72,7 @@ class Compiler:
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
-        self._objects: dict[str, Read] = {}
+        self._objects: dict[str, Read] = {}  # readers by type name
         self._sizes = Sizes(registry)
         self._defaults = Defaults(registry)
 
@@ -116,6 +120,7 @@ class Compiler:
         """
         steps = self._steps(schema.fields)
         read_groups = self._groups(schema)
+        # Adds the defaults of all groups, for an object without any.
         fill, fill_cost = self._defaults.filler(tuple(f for g in schema.groups for f in g.fields))
 
         def read(buf: bytes, pos: int, end: int, state: State) -> tuple[Any, int]:

@@ -33,14 +33,17 @@ class Decoder:
         compiler = Compiler(registry)
         try:
             self._read = compiler.object_reader(name)
+            # For an object of numbers only: (names, size, unpacker); else None.
             self._flat = compiler.flat_plan(registry.schema(name))
         except RecursionError:
             raise NESTING.error("types inside types", field_path=name) from None
 
     def is_plain(self, data: bytes) -> bool:
         """Whether a message is an object of nothing but numbers, in its exact size: any bytes are a value then."""
-        flat = self._flat
-        return flat is not None and len(data) == flat[1] and data[0] == HEADER
+        if self._flat is None:
+            return False
+        _, size, _ = self._flat
+        return len(data) == size and data[0] == HEADER
 
     def decode(
         self, data: bytes | bytearray | memoryview, *, span: Span | None = None, notes: list[Note] | None = None
@@ -88,6 +91,7 @@ class Decoder:
 
 
 def _place(span: Span | None, size: int) -> Span:
+    """The span, or for data without a place one of its size."""
     return span if span is not None else Span("", 0, size)
 
 

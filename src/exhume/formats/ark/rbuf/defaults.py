@@ -1,4 +1,7 @@
-"""Values of fields that are not on the wire: those of groups that an older writer did not know."""
+"""Values of fields that are not on the wire: those of groups that an older writer did not know.
+
+A group is a block of fields that was added to a type later.  A maker is a function that returns a new default.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ if TYPE_CHECKING:
     from exhume.formats.ark.rbuf.registry import Field, Registry
 
 Make = Callable[[], Any]
+"""Returns a default value."""
 
 COST_CAP = 1 << 40
 """Costs stop growing here: arrays of arrays can request any number."""
@@ -28,7 +32,7 @@ class Defaults:
         """`for_wire` makes defaults that can be encoded: a variant then has an index that its schema does not know."""
         self._registry = registry
         self._for_wire = for_wire
-        self._objects: dict[str, tuple[Make, int]] = {}
+        self._objects: dict[str, tuple[Make, int]] = {}  # results of `_object`
 
     def filler(self, fields: tuple[Field, ...]) -> tuple[Callable[[dict[str, Any]], None], int]:
         """A function that adds the defaults of `fields` to a value, and its cost."""
@@ -60,7 +64,7 @@ class Defaults:
             case "variant":
                 if not self._for_wire:
                     return _none, 1
-                taken = {index for index, _ in each.variants}
+                taken = {index for index, _ in each.variants}  # 256 if all are taken, which cannot be encoded
                 return _constant({"index": next(i for i in range(257) if i not in taken), "raw": b""}), 1
             case "array":
                 assert each.value is not None
@@ -78,7 +82,7 @@ class Defaults:
             schema = self._registry.schema(name)
             self._objects[name] = (_none, 1)  # stands for the type inside itself meanwhile
             plan = [(f.name, *self.maker(f)) for f in schema.visible_fields()]
-            cost = min(COST_CAP, 8 + sum(price for _, _, price in plan))
+            cost = min(COST_CAP, 8 + sum(price for _, _, price in plan))  # 8 for the dictionary itself
             found = self._objects[name] = (lambda: {key: make() for key, make, _ in plan}), cost
         return found
 

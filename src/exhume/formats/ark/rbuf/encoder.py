@@ -1,6 +1,7 @@
 """Converts values to bytes, driven by a registry: the inverse of the decoder, for the same plain values.
 
-Every group that the schema declares is written, in declaration order.  Removed fields are written empty.
+Every group that the schema declares (a block of fields that were added later) is written, in declaration order.
+Removed fields are written empty.  A type is compiled once, into a function that appends a value's bytes to a buffer.
 
 Spec: rbuf wire format.
 """
@@ -32,9 +33,12 @@ if TYPE_CHECKING:
     from exhume.formats.ark.rbuf.registry import Registry
 
 MAX_COUNT = (1 << (COUNT_SIZE << 3)) - 1
+"""The largest number of elements or bytes that a count can state."""
 
 Write = Callable[[bytearray, Any], None]
+"""Appends the bytes of a value to a buffer."""
 FieldEncoder = Callable[[bytearray, Mapping[str, Any]], None]
+"""Takes its fields out of the value of an object, and appends their bytes to a buffer."""
 
 
 class EncodeFailure(Exception):  # noqa: N818 - internal, always turned into WriterError
@@ -184,7 +188,7 @@ class _Compiler:
         def many(out: bytearray, value: Mapping[str, Any]) -> None:
             """Write consecutive fields of fixed size at once."""
             try:
-                for name in booleans:
+                for name in booleans:  # `struct` takes anything as a boolean
                     if not isinstance(value[name], (bool, int)):
                         raise struct.error
                 out += pack(*getter(value))
@@ -340,7 +344,7 @@ class _Compiler:
                 body += value["raw"]
             else:
                 raise EncodeFailure("a variant of unknown index", f"one of {sorted(writers)}", index)
-            _count(len(body), "a variant")
+            _count(len(body), "a variant")  # raises if it is too long
             out += pack_variant_header(index, len(body)) + body
 
         return write

@@ -1,4 +1,4 @@
-"""The `.rbuf` interface language, as far as it is known: IDL text to a registry.
+"""The `.rbuf` interface language (IDL), as far as it is known: IDL text to a registry, the schemas of rbuf's types.
 
 No log contains IDL text; this is for writers and tests that would rather not spell registry JSON.  Namespaces, schemas,
 fields, groups, `[[removed]]`, `arraylist`, `array`, `dictionary` and type references are documented; how enumerations,
@@ -28,6 +28,7 @@ from typing import Any
 from exhume.errors import WriterError, shorten
 from exhume.formats.ark.rbuf.registry import FIXED, INTEGERS, MAX_TYPE_DEPTH, EnumType, Field, Group, Registry, Schema
 
+# Spaces and comments, strings, numbers, names (also qualified ones), punctuation.
 _TOKEN = re.compile(
     r"""(?P<space>\s+|//[^\n]*|/\*.*?\*/)
       | (?P<string>"(?:[^"\\\n]|\\.)*")
@@ -38,14 +39,18 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _SIMPLE = frozenset(FIXED) | {"string", "guid", "byte_buffer"}
+"""Types that are written as their name alone."""
 _FIELD_ATTRIBUTES = frozenset({"removed", "optional", "packed_timespec"})
+"""Attributes that a field may have, in `[[` and `]]`."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Token:
-    kind: str
+    """A piece of IDL text that the grammar does not divide."""
+
+    kind: str  # the group of `_TOKEN`, or "end"
     text: str
-    line: int
+    line: int  # from 1
 
 
 def parse_idl(text: str) -> Registry:
@@ -72,22 +77,26 @@ def _tokens(text: str) -> Iterator[_Token]:
 
 
 def _error(line: int, what: str, actual: str | None = None, expected: str | None = None) -> WriterError:
+    """The error of text that does not parse; `what` is the problem."""
     return WriterError(f"IDL line {line}: {what}", code="ARK-701", expected=expected, actual=actual)
 
 
 class _Parser:
+    """A recursive-descent parser: a method for each construct, which consumes its tokens.  Errors are `_error`."""
+
     def __init__(self, tokens: list[_Token]) -> None:
         """Prepare to parse tokens into schemas and enumerations."""
         self._tokens = tokens
-        self._at = 0
-        self._namespace = ""
+        self._at = 0  # index of the next token
+        self._namespace = ""  # the current one
         self._schemas: dict[str, Schema] = {}
         self._enums: dict[str, EnumType] = {}
-        self._scopes: dict[str, tuple[str, int]] = {}
+        self._scopes: dict[str, tuple[str, int]] = {}  # by full name of a type: namespace and line of its definition
 
     # Tokens
 
     def _peek(self) -> _Token:
+        """Return the next token without consuming it; one of the kind `end` after the last."""
         if self._at < len(self._tokens):
             return self._tokens[self._at]
         return _Token("end", "end of text", self._tokens[-1].line if self._tokens else 1)
@@ -101,17 +110,20 @@ class _Parser:
         return token
 
     def _accept(self, text: str) -> bool:
+        """Consume the next token if it is `text`; return whether it was."""
         if self._peek().kind != "string" and self._peek().text == text:
             self._at += 1
             return True
         return False
 
     def _expect(self, text: str) -> None:
+        """Consume the token `text`; any other is an error."""
         token = self._next(text)
         if token.text != text or token.kind == "string":
             raise _error(token.line, "something else is expected", shorten(token.text), text)
 
     def _name(self, what: str, *, qualified: bool = False) -> _Token:
+        """Consume a name, which may have a namespace if `qualified`; `what` names it in errors."""
         token = self._next(what)
         if token.kind != "name" or (not qualified and "::" in token.text):
             raise _error(token.line, "something else is expected", shorten(token.text), what)
@@ -121,7 +133,7 @@ class _Parser:
         """Consume an integer, decimal or with a prefix such as `0x`; `what` names it in errors."""
         token = self._next(what)
         try:
-            return int(token.text, 0) if token.kind == "number" else int("")
+            return int(token.text if token.kind == "number" else "", 0)  # empty text raises, as `1.5` does
         except ValueError:
             raise _error(token.line, "something else is expected", shorten(token.text), what) from None
 
@@ -358,6 +370,7 @@ class _Parser:
 
 
 def _outward(namespace: str) -> list[str]:
+    """A namespace and those around it, from the innermost to the outermost, "": `a::b`, `a`, ""."""
     parts = namespace.split("::") if namespace else []
     return ["::".join(parts[:count]) for count in range(len(parts), -1, -1)]
 

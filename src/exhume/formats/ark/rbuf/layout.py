@@ -1,5 +1,9 @@
 """Reads the framing of rbuf through its specification: headers of objects and groups, what is counted, and GUIDs.
 
+A group is a block of fields that were added to an object type later; an object's header has a flag for groups after its
+fields.  A variant is a value of one of several types, with the index of its type.  The modules of `exhume_ksy` are
+generated from ark_rbuf.ksy: `facts` has offsets and sizes, `fast` the readers.
+
 The specification covers the framing only: the fields of an object are in the registry of its log, from which `compiler`
 makes the readers.
 
@@ -60,17 +64,22 @@ OBJECTS: Final = _object_headers()
 """The bytes that open an object, as the generated reader reads them: every object has one, and there are no others."""
 
 HEADERS: Final = tuple(byte for byte, header in OBJECTS.items() if not header.reserved)
+"""Those without the reserved bit, in order: an object without groups, and one with groups."""
 HEADER, HEADER_WITH_GROUPS = HEADERS
 GROUPED: Final = frozenset(byte for byte, header in OBJECTS.items() if header.groups_follow)
 """The headers whose fields are followed by groups."""
 
 GROUP_LAST: Final = GroupFacts.magic << GroupFacts.shift.magic
+"""The first byte of the header of an object's last group."""
 GROUP_MORE: Final = 1 << GroupFacts.shift.has_more
+"""The flag in it that says that another group follows."""
+# Sizes in bytes.
 GROUP_HEADER_SIZE: Final = GroupFacts.size
 VARIANT_HEADER_SIZE: Final = VariantHeader.size
 COUNT_SIZE: Final = Count.size
 GUID_SIZE: Final = GuidFacts.size
 
+# Functions that return the bytes of a count, and of the index and the size that precede the object of a variant.
 pack_count: Final[Callable[..., bytes]] = struct.Struct(Count.packed).pack
 pack_variant_header: Final[Callable[..., bytes]] = struct.Struct(VariantHeader.packed).pack
 
@@ -81,8 +90,10 @@ def is_object(head: int) -> bool:
 
 
 NIL = "00000000-0000-0000-0000-000000000000"
+"""The GUID that stands for none."""
 _HALF: Final = GUID_SIZE // 2
 _LAST: Final = _HALF - 1
+"""Index of the last byte of the first half: a GUID is stored as two little-endian numbers, so each half is reversed."""
 
 
 def guid_text(raw: bytes) -> str:
@@ -96,6 +107,7 @@ def guid_of(raw: Guid) -> str:
 
 
 def _dashed(digits: str) -> str:
+    """32 hexadecimal digits with the hyphens of a GUID."""
     return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 
 

@@ -1,6 +1,9 @@
 # The rbuf part of the kernel: messages of types that a log declares itself, checked and printed without the interpreter
-# lock.  Messages that it does not accept are for the readers of `compiler`.  `exhume.formats.ark.pykernel` has the
-# documentation; `program` makes the rows of a type.
+# lock.  Messages that it does not accept are for the readers of `compiler`.  `exhume.formats.ark.pykernel` documents
+# the functions of the same names; `program` makes the rows of a type.
+#
+# A message is an object: a header byte, fields, and groups (blocks of fields that were added to its type later).  `Out`
+# is a buffer that grows: `reserve` enlarges it, `put` appends without a check, `add` does both.
 #
 # Functions that take `at` and `end` read something that starts at offset `at` of the message and must not pass `end`.
 # They return the offset where it ends, or -1 if it is not accepted or memory is exhausted.  What they read is printed to
@@ -35,10 +38,10 @@ cdef enum:
 
 cdef struct RbufColumn  # in `columns.pxi`
 
-cdef struct RbufWalk:
-    const RbufOp* ops
-    const char* texts
-    const uint8_t* data
+cdef struct RbufWalk:  # the state of reading a message
+    const RbufOp* ops   # the program of its type
+    const char* texts   # the strings that the program refers to
+    const uint8_t* data # the message
     Out* out            # NULL: nothing is printed
     int form            # of JSON
     int64_t budget      # what the remaining elements may cost
@@ -54,8 +57,8 @@ cdef struct RbufWalk:
     const char* names   # the strings of the program, while `texts` are those of columns
 
 cdef enum:
-    SPARES = 1024
-    SPARED = 0x2000000  # bytes
+    SPARES = 1024       # buffers that are kept
+    SPARED = 0x2000000  # bytes of them at most
 
 cdef Out[SPARES] spares  # memory that the next call uses again, which costs less than to ask the system for it
 cdef int spare_count = 0
@@ -74,7 +77,7 @@ cdef void take_out(Out* out) noexcept:
 
 
 cdef void give_out(Out* out) noexcept:
-    """Releases memory; the last released is reused first."""
+    """Release memory; the last released is reused first."""
     global spare_count, spared
     if out.data != NULL and spare_count < SPARES and out.capacity <= SPARED - spared:
         spared += out.capacity
@@ -118,19 +121,21 @@ cdef inline bint rbuf_room(RbufWalk* w, int64_t size) noexcept nogil:
 
 
 cdef bint rbuf_text(RbufWalk* w, const uint8_t* p, int64_t size) noexcept nogil:
-    """Prints text as content of a JSON string; False when it is not UTF-8, or there is no memory."""
+    """Print text as content of a JSON string; False when it is not UTF-8, or there is no memory."""
     cdef int done = json_text(w.out, p, size, False)
     w.is_full = w.is_full or done < 0
     return done > 0
 
 
 cdef bint rbuf_bytes(RbufWalk* w, const uint8_t* p, int64_t size) noexcept nogil:
-    """Prints bytes as JSON; False when there is no memory."""
+    """Print bytes as JSON; False when there is no memory."""
     if json_bytes(w.out, p, size):
         return True
     w.is_full = True
     return False
 
+
+# These three print a number, for which the output has space; unless `plain`, large ones are strings (see RBUF_SAFE).
 
 cdef inline void rbuf_unsigned(Out* out, uint64_t value, bint plain) noexcept nogil:
     if plain or value <= <uint64_t>RBUF_SAFE:
@@ -170,6 +175,7 @@ cdef void rbuf_guid(Out* out, ArkRbufGuid* guid) noexcept nogil:
     parts[0], parts[1], parts[2], parts[3] = guid.digits0, guid.digits1, guid.digits2, guid.digits3
     at[0] = at[37] = c'"'
     at += 1
+    # The digits are four numbers of 32 bits, the highest first; hyphens follow digits 8, 12, 16 and 20.
     for i in range(32):
         at[0] = HEX[parts[i >> 3] >> (28 - 4 * (i & 7)) & 15]
         at += 1
@@ -339,7 +345,7 @@ cdef int64_t rbuf_list(RbufWalk* w, const RbufOp* op, int64_t at, int64_t end) n
     if at < 0:
         return -1
     if w.out == NULL:
-        if element.flags == 0 and rbuf_is_number(element):
+        if element.flags == 0 and rbuf_is_number(element):  # `rbuf_count` has checked that the bytes are there
             return at + count * element.count
         for number in range(count):
             at = rbuf_value(w, element, at, end)
@@ -527,6 +533,8 @@ cdef int64_t rbuf_value(RbufWalk* w, const RbufOp* op, int64_t at, int64_t end) 
 
 
 cdef class RbufProgram:
+    """A type as rows (`RbufOp`), which point into `rows`, and strings; see `rbuf.program` and pykernel.py."""
+
     cdef bytes rows, texts
     cdef readonly int64_t budget
     cdef readonly int objects
@@ -538,6 +546,7 @@ cdef class RbufProgram:
         prepare_reals()
         self.rows, self.texts, self.budget, self.objects = rows, texts, budget, objects
         self.ops = <const RbufOp*>PyBytes_AS_STRING(<PyObject*>rows)
+        # Only against crashes: rows come from `program`, not from a file.
         cdef Py_ssize_t count = len(rows) // sizeof(RbufOp), number
         cdef const RbufOp* op
         for number in range(count):
@@ -549,7 +558,7 @@ cdef class RbufProgram:
         return RbufProgram, (self.rows, self.texts, self.budget, self.objects)
 
 
-cdef struct RbufMessage:
+cdef struct RbufMessage:  # a message with everything for reading and printing it without Python objects
     const uint8_t* data     # NULL: not for the kernel
     int64_t size
     const RbufOp* ops       # NULL: any bytes are a message
@@ -628,6 +637,7 @@ cdef Py_ssize_t rbuf_number(object messages) except -1:
     return len(<list>messages)
 
 
+# The numbers of the messages that are not accepted; see pykernel.py.
 def ark_check(object messages, bytes objects not None, list programs not None):
     cdef Py_ssize_t count = rbuf_number(messages), number
     cdef list odd = []
@@ -645,7 +655,7 @@ def ark_check(object messages, bytes objects not None, list programs not None):
         with nogil:
             for number in range(count):
                 if rbuf_message(&found[number], NULL, 0, &is_full):
-                    found[number].size = -1
+                    found[number].size = -1  # marks an accepted one
         for number in range(count):
             if found[number].size != -1:
                 odd.append(number)
@@ -698,6 +708,7 @@ cdef int rbuf_gather(list order, list pieces, RbufMessage* found) except -1:
     return 0
 
 
+# The JSON of messages, in the order that names the piece of each; see pykernel.py.
 def ark_json(list order not None, list pieces not None, int form, bytes tail not None):
     cdef Py_ssize_t count = len(order), number
     cdef RbufMessage* found = <RbufMessage*>malloc((count + 1) * sizeof(RbufMessage))
@@ -716,6 +727,7 @@ def ark_json(list order not None, list pieces not None, int form, bytes tail not
             for number in range(count):
                 one = &found[number]
                 before = out.size
+                # A message that is not accepted: `size` -1 marks it, and `time` becomes its place in the text.
                 if one.ops == NULL:
                     one.size = -1
                     one.time = before

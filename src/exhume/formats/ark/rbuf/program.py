@@ -4,6 +4,9 @@ A program describes what `compiler` makes readers of, field by field, and nothin
 those readers decode without a note, and prints the JSON that is made of their values.  Any other message is left to the
 readers, which report the problem or note.
 
+An object of rbuf has fields, and groups of fields that were added to its type later; a variant is a value of one of
+several types (alternatives).  Rows refer to each other by index.
+
 Spec: rbuf wire format.
 """
 
@@ -23,10 +26,10 @@ from exhume.tuples import NamedTuple
 if TYPE_CHECKING:
     from exhume.formats.ark.rbuf.registry import Registry, Schema
 
+# Flags of rows, the same as in the kernel (`RBUF_OPTIONAL` and so on), which explains them.
 OPTIONAL: Final = 1
 REMOVED: Final = 2
 FINAL: Final = 4
-"""Flags of rows, the same as in the kernel: `RBUF_OPTIONAL` and so on."""
 
 MAX_ROWS: Final = 1 << 16
 """Rows of a program; a type that needs more is left to the readers."""
@@ -63,8 +66,8 @@ class _Programmer:
         self._registry = registry
         self._sizes = Sizes(registry)
         self._rows: list[Row] = []
-        self._texts = bytearray()
-        self._bodies: dict[str, int] = {}
+        self._texts = bytearray()  # the strings, joined
+        self._bodies: dict[str, int] = {}  # results of `_body`
 
     def program(self, name: str) -> RbufProgram:
         """The program of an object type.  Raises `OverflowError` for a type that is too large."""
@@ -200,9 +203,11 @@ def data_program() -> RbufProgram:
 
 
 def _single(row: Row) -> RbufProgram:
+    """The program of one row without strings."""
     return _made([row], b"")
 
 
 def _made(rows: list[Row], texts: bytes) -> RbufProgram:
+    """The kernel's program of these rows: eight 64-bit numbers each, the first the letter of the kind."""
     numbers = array("q", (part for row in rows for part in (ord(row.kind), *row[1:])))
     return RbufProgram(numbers.tobytes(), texts, MAX_ELEMENTS, MAX_DEPTH)

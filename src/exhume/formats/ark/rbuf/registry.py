@@ -50,7 +50,7 @@ MAX_TYPE_DEPTH: Final = 32
 
 
 class Field(NamedTuple):
-    """One field, or the element type of a container (then without a name)."""
+    """One field, or the key or element type of a container (then without a name); `variants` has (index, type name)."""
 
     name: str
     type: str
@@ -60,10 +60,10 @@ class Field(NamedTuple):
     value: Field | None = None
     variants: tuple[tuple[int, str], ...] = ()
     optional: bool = False
-    removed: bool = False
-    constant: bool = False
+    removed: bool = False  # still stored, but not a field of values
+    constant: bool = False  # not stored
     constant_value: str | None = None
-    packed_timespec: bool = False
+    packed_timespec: bool = False  # two 32-bit numbers, whatever the type says
 
     def to_json(self) -> dict[str, Any]:
         """The registry's JSON form."""
@@ -104,7 +104,7 @@ class Group(NamedTuple):
 
 
 class Schema(NamedTuple):
-    """One object type; `name` is qualified (`ns::Name`)."""
+    """One object type; `name` is qualified (`ns::Name`); objects of `final` types have neither header nor groups."""
 
     name: str
     fields: tuple[Field, ...]
@@ -146,7 +146,7 @@ class EnumType:
     """An enumeration; values stay integers, `values` has their names."""
 
     name: str
-    enum_class: str
+    enum_class: str  # the integer type that it is stored as
     bitmask: bool = False
     values: Mapping[str, int] = field(default_factory=dict)
 
@@ -443,7 +443,7 @@ def _parse_enum(raw: Any, path: str) -> EnumType:
 
 
 def _is_int(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
+    return isinstance(value, int) and not isinstance(value, bool)  # Python's booleans are integers
 
 
 __all__ = ["FIXED", "INTEGERS", "EnumType", "Field", "Group", "Registry", "Schema"]

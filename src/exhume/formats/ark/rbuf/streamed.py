@@ -3,6 +3,10 @@
 The fields, their order and the faults are those of the readers that `compiler` makes.  Memory is that of a chunk, or of
 the longest key of a dictionary.
 
+An object of rbuf has fields and groups (blocks of fields that were added to its type later); a variant is a value of
+one of several types.  The methods of `_MessageWalk` are generators of JSON text: `end` is where the value around what
+they read ends, and reading stops there with a `DecodeFailure`.
+
 Spec: rbuf wire format.
 """
 
@@ -119,6 +123,7 @@ class _MessageWalk:
         self._quiet = 0
         """Above 0 while values are only checked, and their JSON is not needed."""
         self.end = 0
+        """Where the object of the message ended; see `message`."""
 
     @property
     def _at(self) -> int:
@@ -296,6 +301,7 @@ class _MessageWalk:
                 yield dumps(struct.unpack(plan, self._fixed(struct.calcsize(plan), end))[0])
 
     def _count(self, end: int) -> int:
+        """Read the number of elements of a list or dictionary."""
         try:
             number, _ = self._framed(read_count, COUNT_SIZE, end)
         except LayoutError as error:
@@ -304,7 +310,10 @@ class _MessageWalk:
         return int(number)
 
     def _counted(self, read: Callable[[bytes, int, int], Any], what: str, end: int) -> int:
-        """The size of a value that states it."""
+        """Read the size that a value states, in bytes, which it must have before `end`.
+
+        `read` is the generated reader of such a value, which makes the error; `what` names the size in it.
+        """
         try:
             size = int(self._framed(read_count, COUNT_SIZE, end)[0])
             if size > end - self._at - COUNT_SIZE:
@@ -331,6 +340,7 @@ class _MessageWalk:
                 text, used = codecs.utf_8_decode(held, "strict", self._at >= stop and not piece)
             except UnicodeDecodeError as error:
                 before = self._at - len(held)
+                # The error that a generated reader raises, from which `failed` makes the failure.
                 wrong = LayoutError("value", before, before + len(held), "text in UTF-8", held)
                 wrong.__cause__ = error
                 raise failed(wrong) from None
@@ -338,6 +348,7 @@ class _MessageWalk:
             yield text
 
     def _buffer(self, end: int) -> Iterator[str]:
+        """Yield the JSON of a byte buffer in chunks."""
         size = self._counted(read_byte_buffer, "length of a byte buffer", end)
         yield from self._raw(size)
 
@@ -424,9 +435,10 @@ class _MessageWalk:
             raise DecodeFailure(COUNT, start, pos, expected=expected, actual=actual)
         self._state.spend(count * (cost_of(key) + cost_of(value) + 2), start)
         as_map = key.type == "string" and not key.optional
-        keys: set[int] = set()
+        keys: set[int] = set()  # hashes, since the keys themselves may not fit in memory
 
         def pair(field_of_key: Field, field_of_value: Field) -> Iterator[str]:
+            """Yield the text of the next pair."""
             if not as_map:
                 yield "["
                 yield from self._value(field_of_key, end)

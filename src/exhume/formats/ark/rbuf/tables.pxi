@@ -1,6 +1,9 @@
 # Messages to the columns of several tables.  One call fills the tables with all messages that are read together, because
 # between two calls a thread has to wait for the interpreter lock.
 #
+# First the messages are sorted by tables, then each table's columns are filled, each in buffers of their own; at last
+# the small buffers of a table are copied to one bytes object, and the caller gets views of it.
+#
 # Spec: none; the columns are those of `columns.pxi`.
 
 cdef enum:
@@ -23,6 +26,7 @@ cdef inline bint has_ends(RbufColumn* c) noexcept nogil:
 
 
 cdef inline int64_t aligned(int64_t size) noexcept nogil:
+    """The size, rounded up to a multiple of ALIGNED."""
     return (size + ALIGNED - 1) & -ALIGNED
 
 
@@ -44,7 +48,7 @@ cdef int take_columns(RbufTable* table, bytes shapes, bytes texts) except -1:
         take_out(&c.data)
         if has_ends(c):
             take_out(&c.ends)
-        within = c.shape.count
+        within = c.shape.count  # the number of columns within: a list has one, a map those of keys and values
         if c.shape.kind in (c"l", c"a", c"m"):
             within = 2 if c.shape.kind == c"m" else 1
         elif c.shape.kind not in (c"o", c"v"):
@@ -60,6 +64,7 @@ cdef int take_columns(RbufTable* table, bytes shapes, bytes texts) except -1:
 
 
 cdef void give_columns(RbufTable* table) noexcept:
+    """Release the columns of a table, the last first, so that the next call gets each buffer for the same use."""
     cdef Py_ssize_t number
     for number in range(table.count - 1, -1, -1):
         give_out(&table.columns[number].bits)
@@ -78,7 +83,10 @@ cdef inline Py_ssize_t table_of(RbufMessage* one, Py_ssize_t tables, bint is_nam
 
 cdef void sort_messages(RbufMessage* found, Py_ssize_t count, RbufTable* tables, Py_ssize_t number, bint is_named,
                         Py_ssize_t* sorted) noexcept nogil:
-    """The numbers of messages by their tables; there is one table more, for those of none."""
+    """Fill `sorted` with the numbers of the messages, table by table; there is one table more, for those of none.
+
+    A counting sort: `last` of a table is first its number of messages, then where its next one goes.
+    """
     cdef Py_ssize_t at, first = 0
     cdef RbufTable* table
     for at in range(count):
@@ -147,6 +155,7 @@ cdef void copy_table(RbufTable* table, RbufMessage* found, Py_ssize_t* sorted, c
 
 
 cdef inline char* copy_out(char* to, Out* out) noexcept nogil:
+    """Copy a buffer that is not large; return where the next one goes."""
     if 0 < out.size < LARGE_OUT:
         memcpy(to, out.data, out.size)
     return to + in_copy(out)

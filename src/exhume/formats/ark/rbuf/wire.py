@@ -1,5 +1,9 @@
 """What decoding is made of: limits, headers, failures, sizes, and the readers of single values and of containers.
 
+A reader is a function of bytes, a position, an end that it must not pass, and the state of the call; it returns a value
+and the position after it.  `compiler` puts readers together to those of object types.  A variant is a value of one of
+several types; a reader of one gets the readers of these.
+
 Spec: rbuf wire format.
 """
 
@@ -58,6 +62,7 @@ LARGE: Final = 1 << 20
 """Bytes of a message above which its strings are decoded without a copy."""
 
 NATIVE = sys.byteorder == "little"
+"""Whether numbers in memory are stored as rbuf stores them."""
 
 
 class DecodeFailure(Exception):  # noqa: N818 - internal, always turned into the rule's error
@@ -106,11 +111,12 @@ class State:
     __slots__ = ("budget", "depth", "notes")
 
     def __init__(self, notes: list[Note] | None, depth: int = MAX_DEPTH, budget: int = MAX_ELEMENTS) -> None:
-        self.depth: int = depth
-        self.budget: int = budget
-        self.notes: list[Note] | None = notes
+        self.depth: int = depth  # objects that may still be inside each other
+        self.budget: int = budget  # cost units that are left
+        self.notes: list[Note] | None = notes  # None: notes are not wanted
 
     def note(self, rule: Rule, start: int, end: int, detail: str = "") -> None:
+        """Add a note, up to 1000, so that a damaged message cannot fill the memory with them."""
         if self.notes is not None and len(self.notes) < 1000:
             self.notes.append(Note(rule, start, end, detail))
 
@@ -122,10 +128,13 @@ class State:
 
 
 Read = Callable[[bytes, int, int, State], tuple[Any, int]]
+"""A reader: (bytes, position, end, state) to (value, position after it)."""
 Step = Callable[[bytes, int, int, State, dict[str, Any]], int]
+"""Reads fields of an object, adds them to a dictionary, and returns the position after them."""
 
 
 def short(position: int, size: int, end: int) -> DecodeFailure:
+    """The failure for `size` bytes at `position` that would pass `end`."""
     return DecodeFailure(
         ENDS_EARLY, position, end, expected=counted(size, "bytes"), actual=counted(max(0, end - position), "bytes")
     )
@@ -258,7 +267,7 @@ def list_reader(read: Read, count: int | None, letter: str | None, least: int, c
         def read_numbers(buf: bytes, pos: int, end: int, state: State) -> tuple[Any, int]:
             number, pos = element_count(buf, pos, end, state)
             stop = pos + number * width
-            if number > 8 and NATIVE:
+            if number > 8 and NATIVE:  # fewer are unpacked faster
                 return memoryview(buf)[pos:stop].cast(letter).tolist(), stop  # type: ignore[call-overload]
             return list(struct.unpack_from(f"<{number}{letter}", buf, pos)), stop
 
@@ -351,7 +360,7 @@ class Sizes:
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
-        self._sizes: dict[str, int] = {}
+        self._sizes: dict[str, int] = {}  # of object types
 
     def least(self, each: Field) -> int:
         """The fewest bytes that a field can take (a lower bound: capped, and recursion counts as its header only)."""
@@ -378,7 +387,7 @@ class Sizes:
 
 
 def cost_of(each: Field) -> int:
-    """Cost units of one element in a list, not counting what its own lists hold."""
+    """Cost units of one element in a list, without the elements of its own lists; about 32 bytes of memory each."""
     match each.type:
         case "object" | "variant":
             return 8
