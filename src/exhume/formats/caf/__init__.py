@@ -1,4 +1,7 @@
-"""CAF, the Chunk Archive Format 1.0: many files in one chunk, found through a JSON index at its end."""
+"""CAF, the Chunk Archive Format 1.0: many files in one chunk, found through a JSON index at its end.
+
+This module registers the format: each `module:name` is loaded when it is needed.
+"""
 
 from exhume.registry import Format, Signature
 

@@ -1,5 +1,7 @@
 """The catalog: which chunk contains which path, and where in it, so that one range request fetches a member.
 
+A chunk is a CAF file, which contains other files (members); a catalog is a database that describes many chunks.
+
 The table `file_locations` has the specification's columns `file_path` and `caf_file_id` plus offset and size; the table
 `caf_files` says which chunk an id stands for, and identifies that chunk by its size and the digest of its tail.  In
 practice several chunks hold the same path, so `file_path` is indexed, not unique.  SQLite files need nothing but the
@@ -36,6 +38,7 @@ from exhume.formats.caf.catalog_store import KEY_SIZE, Store, open_store
 from exhume.limits import DEFAULT_LIMITS, Limits
 
 SCHEMA_VERSION = 1
+"""Version of the tables."""
 BATCH = 5000
 """Rows sent to the database at a time."""
 
@@ -48,12 +51,14 @@ ID_SIZE = 50
 FIRST_BATCH, LAST_BATCH = 64, 65_536
 """Rows requested at a time while a directory is listed."""
 
+# The columns of `Location`, with the JSON form of the name second; callers add the condition.
 _LOCATIONS = (
     "SELECT l.file_path, l.name_json, l.caf_file_id, c.location, l.start_byte, l.size, c.chunk_size, c.tail_sha256"
     " FROM file_locations l JOIN caf_files c ON c.caf_file_id = l.caf_file_id"
 )
 
 _WILD = re.compile(r"[*?\[]")
+"""Finds the first wildcard of a glob."""
 
 
 def open_catalog(
@@ -76,6 +81,7 @@ def open_catalog(
 
 
 _COLUMNS = ("caf_file_id", "ordinal", "file_path", "start_byte", "size", "name_json")
+"""Columns of `file_locations` in the order of the rows of `ChunkEntry`."""
 
 
 class Catalog:
@@ -130,6 +136,7 @@ class Catalog:
         """
         failed: list[tuple[str, ExhumeError]] = []
         known = len(self.chunks())
+        # Both keep the old rows until all new ones are entered, and for good after an error.
         with self._store.transaction() if add else self._store.replacement():
             for location, entry in entries:
                 if isinstance(entry, ExhumeError):
@@ -228,6 +235,7 @@ class Catalog:
             yield Location(self._name(file_path, name_json), *rest)
 
     def _name(self, file_path: str, name_json: str | None) -> str:
+        """The exact name of a member.  Raises `SourceError` (EX-616) if its JSON form is not one."""
         try:
             return decode_path(file_path, name_json)
         except (ValueError, RecursionError) as error:
@@ -236,11 +244,12 @@ class Catalog:
     def find(self, pattern: str) -> Iterator[Location]:
         """Locations of a path, or of all paths that match a glob (`*` also crosses `/`), by path and chunk."""
         wild = _WILD.search(pattern)
-        key = self._store.path_key
+        key = self._store.path_key  # SQL for the indexed part of a path: its first `KEY_SIZE` characters
         if wild is None:
             path = encode_path(pattern)[0]
             where, bound = f"{key} = :key AND file_path = :path", {"key": path[:KEY_SIZE], "path": path}
         else:
+            # From the text before the wildcard to that text with the last character of Unicode.
             lead = pattern[: wild.start()][:LEAD_SIZE]
             where, bound = f"{key} >= :low AND {key} < :high", {"low": lead, "high": lead + "\U0010ffff"}
             if not lead:
@@ -270,6 +279,8 @@ class Catalog:
         low, high = lead[:KEY_SIZE], f"{lead[: KEY_SIZE - 1]}\U0010ffff"
         last: tuple[str, Location | None] | None = None  # the entry to yield when another one follows
         offset, batch = 0, FIRST_BATCH
+        # Rows come in batches, each with an own query.  After the first file of a deeper directory, the next query
+        # begins after that directory (`low`); otherwise it continues where the batch ended (`offset`).
         while True:
             sql = (
                 f"{_LOCATIONS} WHERE {key} >= :low AND {key} < :high AND l.name_json IS NULL"
@@ -333,7 +344,7 @@ class Catalog:
         known = {record.location: record for record in self.chunks()}
         locations = list(known) if chunks is None else list(dict.fromkeys([*chunks, *known]))
         missing: list[Difference] = []
-        extra: dict[str, list[Difference]] = {}
+        extra: dict[str, list[Difference]] = {}  # by path
         for done, location in enumerate(locations):
             progress(done, len(locations), "chunks")
             record = known.get(location)
@@ -389,7 +400,7 @@ class Catalog:
                 index = archive.index
                 found = {name: (index.starts[i], index.ends[i]) for i, name in index.items() if i not in index.flaws}
         except ExhumeError as error:
-            if error.code == "EX-613":
+            if error.code == "EX-613":  # chunks may not be read there, which is not a difference
                 raise
             yield Difference("chunk-missing", caf_file_id, expected=location, actual=error.message)
         # Compare the rows of the chunk with its index.

@@ -1,4 +1,8 @@
-"""A catalog's entry for each chunk, and the location of each path."""
+"""A catalog's entry for each chunk, and the location of each path.
+
+A catalog is a database of many chunks (CAF files) and of the files in them, their members.  Here are the values that it
+stores and returns, the reading of a chunk for it, and the rules about where it may read chunks.
+"""
 
 from __future__ import annotations
 
@@ -101,9 +105,9 @@ class Places:
 
     def __init__(self, below: Iterable[str]) -> None:
         """Allow locations below these folders and URL prefixes."""
-        self._folders: list[str] = []
-        self._prefixes: list[str] = []
-        self._named: set[str] = set()
+        self._folders: list[str] = []  # without links
+        self._prefixes: list[str] = []  # of URLs, each with a slash at its end
+        self._named: set[str] = set()  # places that were admitted
         for one in below:
             if is_remote(one):
                 self._prefixes.append(f"{one.rstrip('/')}/")
@@ -128,6 +132,7 @@ class Places:
         if is_remote(location):
             parts = unquote(location).replace("\\", "/").split("/")
             heads = [one for one in self._prefixes if location.startswith(one) and ".." not in parts]
+            # `::` chains file systems (fsspec): what follows the prefix could name any other place.
             return any("::" not in location[len(one) :] for one in heads)
         try:
             real = _real(location)
@@ -142,6 +147,7 @@ def is_remote(location: str) -> bool:
 
 
 def _real(path: str) -> str:
+    """A local path or `file://` URL as an absolute path without links."""
     return os.path.realpath(path.removeprefix("file://"))
 
 
@@ -219,6 +225,7 @@ def read_entry(
         names = [index.names[ordinal] for ordinal in live]
         everything = "".join(names)
         plain = everything.isascii() and "\0" not in everything  # as a rule; no name has to be examined alone
+        # As `encode_path` returns them.
         spelled: Iterable[tuple[str, str | None]] = zip(names, repeat(None)) if plain else map(encode_path, names)
         rows = tuple(
             (ordinal, path, index.starts[ordinal], index.ends[ordinal] - index.starts[ordinal], exact)

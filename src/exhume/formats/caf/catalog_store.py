@@ -1,6 +1,7 @@
 """The database of a catalog: SQLite through the standard library, everything else through SQLAlchemy.
 
-Both speak the same few SQL statements with `:name` parameters.
+Both speak the same few SQL statements with `:name` parameters.  A catalog says which chunk (CAF file) contains which
+path.  A SQLite file may come from anybody, so what it can make SQLite do is bounded (`SqliteGuard`).
 """
 
 from __future__ import annotations
@@ -50,6 +51,7 @@ KEY_SIZE = 512
 KEY = f"substr(file_path, 1, {KEY_SIZE})"
 """The indexed expression: databases limit the size of an index entry, CAF does not limit names."""
 
+# The statement for SQLite; see `SqlalchemyStore` for others.
 INDEX = f"CREATE INDEX IF NOT EXISTS file_locations_path ON file_locations ({KEY})"
 
 STEPS, STEPS_PER_BYTE = 500_000, 20
@@ -59,13 +61,15 @@ WRITING_STEPS = 500_000_000
 """Instructions that a statement may take that writes to the database, and makes it larger."""
 
 _TICK = 10_000
-"""Instructions between two examines their number."""
+"""Instructions after which their number is examined."""
 
+# What a query may use: actions of SQLite's authorizer, functions, pragmas and tables.
 _READING = frozenset((sqlite3.SQLITE_SELECT, sqlite3.SQLITE_TRANSACTION))
 _FUNCTIONS = frozenset(("substr", "count", "like"))
 _PRAGMAS = frozenset(("table_xinfo", "read_uncommitted"))
 _READABLE = frozenset(("caf_files", "file_locations", "sqlite_master"))
 
+# The definitions of the catalog's tables; and objects that are not part of a catalog.
 _SCHEMA = "SELECT type, name, tbl_name, sql FROM sqlite_master WHERE tbl_name IN ('caf_files', 'file_locations')"
 
 _FOREIGN = (
@@ -85,7 +89,7 @@ class SqliteGuard:
         """Bound what statements on a connection may cost and do, in proportion to the database's `size`."""
         self._connection, self._name = connection, name
         steps = STEPS + STEPS_PER_BYTE * size if reading else WRITING_STEPS
-        self._left = self._most = steps // _TICK
+        self._left = self._most = steps // _TICK  # calls of `_tick`
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, min(max(size, 1 << 20), (1 << 31) - 1))
         connection.execute("PRAGMA trusted_schema = OFF")
         if reading:
@@ -112,6 +116,7 @@ class SqliteGuard:
         self._left = self._most
 
     def _tick(self) -> int:
+        """Count; a true result makes SQLite interrupt the query."""
         self._left -= 1
         return self._left < 0
 
@@ -134,6 +139,7 @@ def _may_write(action: int, first: str | None, second: str | None, database: str
 
 
 def _refused(name: str, message: str, actual: str) -> SourceError:
+    """The error of a database whose schema is not that of a catalog."""
     return SourceError(message, code="EX-606", span=Span(name, 0, 0), actual=shorten(actual))
 
 
@@ -141,7 +147,7 @@ class Store(abc.ABC):
     """A database connection.  Every method raises `SourceError` (EX-606) when the database fails."""
 
     name: str
-    path_key = KEY
+    path_key = KEY  # SQL of the indexed part of a path, which sorts by code points
 
     @abc.abstractmethod
     def query(self, sql: str, **bound: Any) -> Iterable[Sequence[Any]]:
@@ -179,6 +185,7 @@ def load_sqlite(data: bytes, name: str) -> Store:
 
 
 def _failed(name: str, error: BaseException) -> SourceError:
+    """The error of the catalog `name` for an exception of the database."""
     if isinstance(error, UnicodeEncodeError):
         message = "a catalog cannot contain names that are not UTF-8"
         return SourceError(message, code="EX-606", span=Span(error.object, 0, 0))
@@ -231,7 +238,7 @@ class SqliteStore(Store):
             return sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
 
     def _create_file(self, path: str) -> None:
-        """An empty catalog, unless another process makes one meanwhile; an incomplete one never has the name."""
+        """Make an empty catalog, unless another process does meanwhile; an incomplete one never has the name."""
         with contextlib.suppress(OutputExistsError), self._guard(), AtomicFile(os.path.realpath(path)) as aside:
             self._connection = self._connect(str(aside.temporary), "rw")
             try:
@@ -241,6 +248,7 @@ class SqliteStore(Store):
                 self._connection.close()
 
     def _create(self) -> None:
+        """Make the tables and the index."""
         self._connection.execute("BEGIN IMMEDIATE")  # all of it, or nothing
         for statement in (*TABLES, INDEX):
             self._connection.execute(statement)

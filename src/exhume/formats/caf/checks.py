@@ -1,5 +1,8 @@
 """The numbered rules of CAF: what the reader raises and what `verify` reports have the same wording.
 
+A rule makes errors and findings; its class of errors is `error=`, FormatError by default.  A chunk is a CAF file: the
+bytes of its files (data section), an index in JSON, and a footer with the size of the index.
+
 Spec: caf.txt; each rule names its section.
 """
 
@@ -16,6 +19,7 @@ from exhume.findings import RuleTable, Severity
 RULES = RuleTable("CAF")
 _rule = RULES.rule
 
+# Sections of the specification.
 FOOTER = "caf.txt, Footer Section"
 INDEX = "caf.txt, File Index Section"
 DATA = "caf.txt, File Data Section"

@@ -2,6 +2,10 @@
 
 The index is exactly as the reference writers write it, byte for byte; names are converted for it here.  Which names are
 taken, and when the next chunk begins, is decided by the writer.
+
+A chunk is a CAF file; the files in it are its members.  There are two reference writers, whose indexes differ: that in
+Go sorts names, that in TypeScript keeps the order of insertion, and each escapes other characters in JSON (`order`).
+A name that is not UTF-8 becomes text with U+FFFD in the index.
 """
 
 from __future__ import annotations
@@ -30,8 +34,10 @@ from exhume.limits import DEFAULT_LIMITS
 from exhume.tuples import NamedTuple
 
 IndexOrder = Literal["sorted", "insertion"]
+"""The index of the Go writer, or that of the TypeScript writer."""
 ORDERS: tuple[IndexOrder, ...] = ("sorted", "insertion")
 
+# How each writer escapes characters (tables of `str.translate`), and what finds a character to escape.
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
 _CONTROLS = {chr(code): f"\\u{code:04x}" for code in range(0x20)}
 _GO = str.maketrans(_CONTROLS | _SHORT | {c: f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"})
@@ -39,7 +45,7 @@ _TS = str.maketrans(_CONTROLS | _SHORT | {"\b": "\\b", "\f": "\\f"})
 _GO_SPECIAL = re.compile('[\x00-\x1f"\\\\<>&\u2028\u2029\ud800-\udfff]')
 _TS_SPECIAL = re.compile('[\x00-\x1f"\\\\\ud800-\udfff]')
 _LONE = re.compile("[\ud800-\udfff]")
-_BAD_BYTE = re.compile("[\udc80-\udcff]")
+_BAD_BYTE = re.compile("[\udc80-\udcff]")  # as `surrogateescape` decodes it
 
 NO_RAW: Mapping[str, bytes] = MappingProxyType({})
 """No names that were not UTF-8."""
@@ -74,8 +80,10 @@ def _escape_lone(text: str) -> str:
 
 
 _SPECIAL = {"sorted": _GO_SPECIAL, "insertion": _TS_SPECIAL}
+"""By order: finds a character that has to be escaped."""
 
 ESCAPES: dict[str, Callable[[str], bytes]] = {"sorted": escape_sorted, "insertion": escape_insertion}
+"""Functions that spell a name as each writer does."""
 
 
 def order_names(names: Iterable[str], order: IndexOrder, raw: Mapping[str, bytes] = NO_RAW) -> list[str]:
@@ -143,6 +151,7 @@ PLAIN = 4096
 """Most characters of a name for which `are_plain` and `member_name` have a fast path."""
 
 _UNSAFE = re.compile(r'[\x00-\x1f"\\<>&]')
+"""Finds ASCII characters that one of the writers escapes."""
 
 
 class MemberName(NamedTuple):
@@ -226,11 +235,13 @@ class Chunk:
         self.raw: dict[str, bytes] = {}
         """Original bytes of the names that are not UTF-8."""
         self.position: int = 0
+        """Bytes written so far, those in the buffer included."""
         self.unreferenced_bytes: int = 0
         """Bytes of the data section that no member covers."""
         self.index_size: int = MIN_INDEX
         """Bytes that the index will take, were it written now."""
         self.size: int = 0
+        """Bytes of the chunk; this and the digest of its end are known once it is sealed."""
         self.tail_sha256: str = ""
         self._atomic = AtomicFile(path, overwrite=overwrite)
         self._fd = self._atomic.file.fileno()
@@ -284,7 +295,7 @@ class Chunk:
         edges = list(accumulate(sizes, initial=self.position))  # each is the end of a member and the start of the next
         digits = list(map(len, map(str, edges)))
         index = self.index_size + sum(map(len, names)) + PUNCTUATION * len(names) - (not self.files)
-        index += 2 * sum(digits) - digits[0] - digits[-1]
+        index += 2 * sum(digits) - digits[0] - digits[-1]  # inner edges are stored twice
         if (
             index > self.max_index
             or edges[-1] + index + FOOTER_SIZE > self.limit

@@ -1,4 +1,4 @@
-"""`exhume create caf`: files, tar and zip archives into chunks."""
+"""`exhume create caf`: files, tar and zip archives into chunks (CAF files)."""
 
 from __future__ import annotations
 
@@ -91,6 +91,7 @@ def create(
 
 
 def _standard_input(progress: Progress) -> Iterator[bytes]:
+    """Yield standard input in chunks, reporting progress."""
     done = 0
     while piece := sys.stdin.buffer.read(STREAM_CHUNK):
         yield piece

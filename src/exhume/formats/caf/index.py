@@ -4,6 +4,9 @@ Strict means RFC 8259 and nothing more: no trailing commas, comments, NaN, BOM o
 are noticed at every level; offsets are integers and written as such; nesting is bounded.  Nothing is coerced: an entry
 with a bad offset stays in the table as a name that cannot be read.  Lone surrogates are kept.
 
+The object has `format_version` and `files`, which maps each name to an entry: an object with `start_byte` and
+`end_byte`.  A flaw makes one entry unusable; a problem is anything to report.
+
 Spec: caf.txt, File Index Section.
 """
 
@@ -22,8 +25,10 @@ from exhume.formats.caf.pykernel import OFFSET, TEXT
 from exhume.formats.caf.table import Index, Problem, parse_canonical
 from exhume.limits import DEFAULT_LIMITS, Limits
 
-_WS = re.compile(rb"[ \t\n\r]*+")
-_STRING = re.compile(rb'"(' + TEXT + rb')"')
+_BLANK = rb"[ \t\n\r]*+"
+_WS = re.compile(_BLANK)
+_QUOTED = rb'"(' + TEXT + rb')"'
+_STRING = re.compile(_QUOTED)
 _STRING_START = re.compile(rb'"' + TEXT)
 _NUMBER = re.compile(rb"-?(?:0|[1-9][0-9]*+)(\.[0-9]++)?([eE][+-]?[0-9]++)?")
 _SHOWN = 24
@@ -31,24 +36,10 @@ _SHOWN = 24
 
 _LITERAL = re.compile(rb"true|false|null")
 _LITERALS = {b"true": True, b"false": False, b"null": None}
-_BLANK = rb"[ \t\n\r]*+"
 _ENTRY = re.compile(
-    _BLANK.join(
-        (
-            rb'"(' + TEXT + rb')"',
-            rb":",
-            rb"\{",
-            rb'"start_byte"',
-            rb":",
-            OFFSET,
-            rb",",
-            rb'"end_byte"',
-            rb":",
-            OFFSET,
-            rb"\}",
-        )
-    )
+    _BLANK.join((_QUOTED, rb":", rb"\{", rb'"start_byte"', rb":", OFFSET, rb",", rb'"end_byte"', rb":", OFFSET, rb"\}"))
 )
+"""Matches a usual entry: (name, start, end)."""
 MAX_DEPTH = 100
 """Nesting that is followed in members that are then ignored; the index itself needs three levels."""
 MAX_DIGITS = 18
@@ -85,6 +76,8 @@ def parse_partial(data: bytes, where: Span, limits: Limits = DEFAULT_LIMITS) -> 
 
 
 class _Missing:
+    """Stands for the value of a member that an entry does not have."""
+
     def __repr__(self) -> str:
         return "nothing"
 
@@ -112,6 +105,7 @@ class _Parser:
         self.data, self.where, self.limits, self.lenient = data, where, limits, lenient
         self.max_depth = min(limits.depth, MAX_DEPTH)
         self.index = Index(len(data))
+        # For each entry: its range, and the position and size of its name in the index.
         self.starts, self.ends, self.keys, self.key_sizes = array("q"), array("q"), array("q"), array("q")
 
     def run(self) -> Index:
@@ -139,10 +133,12 @@ class _Parser:
     # -- tokens
 
     def _blank(self, pos: int) -> int:
+        """Skip white space."""
         match = _WS.match(self.data, pos)
         return match.end() if match else pos
 
     def _bad(self, pos: int, expected: str, what: str = "") -> ExhumeError:
+        """The error of text at `pos` that is not the JSON expected there."""
         found = self.data[pos : pos + _SHOWN]
         return checks.BAD_JSON.error(
             what,
@@ -224,6 +220,7 @@ class _Parser:
                 return pos + 1
 
     def _object(self, pos: int, path: str, depth: int) -> _Members:
+        """The members of the object at `pos`; `path` leads to it, `depth` is its level, from 1."""
         return _Members(self._members(pos, path, depth))
 
     def _top(self, pos: int) -> int:
@@ -256,6 +253,7 @@ class _Parser:
         self.starts, self.ends, self.keys, self.key_sizes = array("q"), array("q"), array("q"), array("q")
 
     def _unknown(self, key: str, start: int, end: int, path: str, known: tuple[str, ...]) -> None:
+        """Note a key that the format does not have; one that differs in case only is probably a `known` one."""
         hint = next((f", meant {name}?" for name in known if name == key.lower()), "")
         self._problem(checks.UNKNOWN_MEMBER, start, end, path, f"{shorten(key)!r}{hint}")
 
@@ -287,6 +285,7 @@ class _Parser:
                 return pos + 1
 
     def _append(self, start: int, stop: int, key: int, key_end: int) -> None:
+        """Add an entry: its range, and the range of its name in the index."""
         self.starts.append(start)
         self.ends.append(stop)
         self.keys.append(key)

@@ -1,7 +1,8 @@
 """The inputs of a chunk: directory trees in a fixed order, tar streams, zip archives.
 
 A CAF can hold regular files only.  Everything else (links to directories, sockets, devices, members that fail their own
-checks) is left out and reported.
+checks) is left out and reported.  A chunk is a CAF file, a member a file in an archive; `skipped` lists omitted files,
+as pairs of a path and the reason.
 """
 
 from __future__ import annotations
@@ -34,10 +35,11 @@ STEP = 256
 """Members between two calls of the progress callback."""
 
 ESCAPED, ROOM = 8, 256
-"""More bytes than a character of a name can take in the index, and than the rest of its entry with the footer."""
+"""Bytes that a character of a name takes in the index at most, and that the rest of its entry and the footer take."""
 
 
 EMPTY_DIRECTORY = "an empty directory: the format stores files only"
+"""Reason for leaving one out."""
 
 
 class PlannedFile(NamedTuple):
@@ -130,10 +132,10 @@ def write_plan(writer: CafWriter, plan: Plan, progress: Progress = no_progress) 
     """
     names = [file.name for file in plan.files]
     if not writer.replace and len(set(names)) != len(names):
-        seen: set[str] = set()
+        seen: set[str] = set()  # `add` returns None, so each name is entered when it is compared
         twice = next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
         raise WriterError("two inputs have the same name", format="caf", actual=shorten(twice))
-    # If even the largest file with the longest name fits a chunk, all do.
+    # If even the largest file with the longest name fits a chunk, all do; else each is checked.
     longest, largest = max(map(len, names), default=0), max((file.size for file in plan.files), default=0)
     if largest + ESCAPED * longest + ROOM > writer.chunk_size:
         for file in plan.files:
@@ -161,6 +163,7 @@ def write_plan(writer: CafWriter, plan: Plan, progress: Progress = no_progress) 
 def _encoded(paths: Sequence[str]) -> list[bytes]:
     """Paths as bytes for the system; encoding them all at once is 10 times as fast."""
     together = os.fsencode("\0".join(paths)).split(b"\0")
+    # A name with a NUL would be split, too; the system then refuses it.
     return together if len(together) == len(paths) else [os.fsencode(path) for path in paths]
 
 
@@ -177,7 +180,7 @@ def _add_small(writer: CafWriter, files: list[PlannedFile]) -> int:
     at = added = 0
     for file, fits in zip(files, whole, strict=True):
         name = file.name if file.name.isascii() else from_file_system(file.name)
-        if fits:
+        if fits:  # it was read as planned
             writer.add_piece(name, view[at : at + file.size])
             added += file.size
         else:
@@ -241,7 +244,7 @@ def _add_tar_member(
 ) -> None:
     """Add one member of a tar archive, or append its name and the reason to `skipped`.
 
-    A hard link becomes a copy of the index entry of its target.
+    A hard link becomes a second copy of its target, whose bytes are read back from the chunk.
     """
     name = _clean(member.name)
     if member.isdir():
@@ -301,7 +304,7 @@ def _add_zip_member(
     """Add one member of a zip archive, or append its name and the reason to `skipped`."""
     name = _clean(info.filename)
     reason = _unsafe(name)
-    mode = info.external_attr >> 16
+    mode = info.external_attr >> 16  # that of Unix, if the archive was made there; else 0
     if not reason and mode and stat.S_ISLNK(mode):
         reason = "symbolic link"
     if reason:

@@ -1,4 +1,4 @@
-"""The walk over an index: from the compiled kernel if it was built, else from `pykernel`."""
+"""The walk over an index (the JSON that names the files of a chunk): compiled if it was built, else from `pykernel`."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Converts the footer, which frames a chunk, from bytes to values and back; only this module uses the generated reader.
 
-The index is JSON, which a schema cannot describe: `index.py` reads it.
+The index is JSON, which a schema cannot describe: `index.py` reads it.  A chunk is a CAF file; its footer is the size
+of the index, which is before it.
 
 Spec: caf.txt, Footer Section, Size Limits and Constraints.
 """
@@ -19,15 +20,17 @@ from exhume.layout.fast import read
 
 _FOOTER = struct.Struct(ChunkFooter.packed)
 FOOTER_SIZE: Final = ChunkFooter.size
+"""Bytes of the footer."""
 MAX_INDEX = (1 << (FOOTER_SIZE << 3)) - 1
-"""Largest size the footer can hold, in bytes."""
+"""The largest size of an index that the footer can state, in bytes."""
 
 MIN_INDEX = 35
 """Bytes of the shortest index, `{"format_version":"1.0","files":{}}`."""
 
 DEFAULT_CHUNK = 30 << 30
+"""Recommended size of a whole chunk, in bytes."""
 HARD_LIMIT = 32 << 30
-"""Recommended and allowed size of a whole chunk, in bytes."""
+"""Largest size of a whole chunk that the specification allows, in bytes."""
 
 
 def parse_footer(data: bytes, where: Span) -> int:

@@ -1,4 +1,8 @@
-"""Finding chunks inside raw bytes: from a key of the index forward to the footer, then back over the data."""
+"""Finding chunks inside raw bytes: from a key of the index forward to the footer, then back over the data.
+
+A chunk is a CAF file: data, an index in JSON (an entry with name, start and end for each file), and a footer with the
+size of the index.  `exhume carve` calls `locate` for each place where a key of an index occurs.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +20,8 @@ from exhume.recovery import CarvedArchive, CarveVerdict, VerifiedBy
 LOOK_BACK = 64
 """White space allowed between the opening brace and its first key."""
 
-FIRST = 4 << 10  # bytes of an index that are read first
+FIRST = 4 << 10
+"""Bytes of an index that are read first."""
 GROWTH = 4
 """Factor by which the bytes of index read grow until its end is found."""
 
@@ -30,6 +35,7 @@ _NESTED = re.compile(rb'"format_version"[ \t\r\n]*:[ \t\r\n]*[{\[]')
 """An object or list as version: never valid, and parsing it again for each repetition would take too long."""
 
 _OPEN = re.compile(rb"\{[ \t\r\n]*\Z")
+"""The opening brace of an index, when only white space follows it."""
 
 
 def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: int = 1) -> CarvedArchive | None:
@@ -47,11 +53,12 @@ def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: i
         return None
     ofs_index = hit - (len(before) - brace.start())
     index, end = _read(source, ofs_index, limits)
-    if isinstance(index.broken, NOT_CHECKED):
+    if isinstance(index.broken, NOT_CHECKED):  # a limit ended the reading: nothing is known about the chunk
         raise index.broken
     if not index.has_files:
         return None
     starts, ends = index.starts, index.ends
+    # The data ends with the last file; the index is whole if its JSON ends, and the footer fits if it has its size.
     data_size = max((b for i, (a, b) in enumerate(zip(starts, ends, strict=True)) if i not in index.flaws), default=0)
     whole = index.end >= 0
     footer = source.read_up_to(end, FOOTER_SIZE)
@@ -60,7 +67,7 @@ def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: i
     if not fits and not len(index):
         return None
     start = ofs_index - data_size
-    cut = start < 0
+    cut = start < 0  # the source has only the end of the chunk
     if cut:
         start = 0
     stop = end + FOOTER_SIZE if fits else end
@@ -69,13 +76,13 @@ def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: i
         return CarvedArchive("caf", source.span(start, stop), CarveVerdict.PARTIAL, confidence, _findings(index))
     archive = CafArchive(source.window(start, stop), limits=limits, any_version=True)
     findings = tuple(with_error(archive.verify()))
-    proof = (
-        VerifiedBy.NONE if data_size else VerifiedBy.STRUCTURE
-    )  # the format states nothing of the data but their place
+    # The format states nothing of the data but their place.
+    proof = VerifiedBy.NONE if data_size else VerifiedBy.STRUCTURE
     return CarvedArchive("caf", source.span(start, stop), CarveVerdict.of(findings, proof), 0.99, findings, proof)
 
 
 def _findings(index: Index) -> tuple[Finding, ...]:
+    """The finding about an index that breaks off."""
     return (Finding.from_error(index.broken),) if index.broken is not None and index.end < 0 else ()
 
 

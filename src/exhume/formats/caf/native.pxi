@@ -1,5 +1,7 @@
 # The CAF part of the kernel: a walk over an index in the reference writers' form.  `exhume.formats.caf.pykernel` is the
-# pure-Python form, with the documentation.
+# pure-Python form: its functions of the same names document what these take and return.
+#
+# An index is JSON without white space; it names the files of a chunk, each with an entry (see `CafEntry`).
 
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport int64_t
@@ -13,11 +15,12 @@ cdef struct CafEntry:  # "NAME":{"start_byte":START,"end_byte":END}
     bint escaped  # whether the name has escapes
     bint ascii
 
-cdef const char* CAF_START = b'":{"start_byte":'
-cdef const char* CAF_END = b',"end_byte":'
+cdef const char* CAF_START = b'":{"start_byte":'  # 16 bytes
+cdef const char* CAF_END = b',"end_byte":'  # 12 bytes
 
 
 cdef inline bint caf_hex(unsigned char byte) noexcept nogil:
+    """Whether a byte is a hexadecimal digit."""
     return c"0" <= byte <= c"9" or c"A" <= byte <= c"F" or c"a" <= byte <= c"f"
 
 
@@ -51,6 +54,7 @@ cdef bint caf_entry(const unsigned char* text, Py_ssize_t at, Py_ssize_t size, C
     if quote == NULL:
         return False
     stop = quote - text
+    # `seen` gathers the bits of all bytes, to recognize ASCII; `odd` is set by an escape or a control character.
     for i in range(out.name, stop):  # without a branch, so that it becomes vector code
         byte = text[i]
         seen |= byte
@@ -70,7 +74,7 @@ cdef bint caf_entry(const unsigned char* text, Py_ssize_t at, Py_ssize_t size, C
             if i + 1 >= size:
                 return False
             byte = text[i + 1]
-            if byte == c"u":
+            if byte == c"u":  # four hexadecimal digits follow
                 if i + 5 >= size or not (
                     caf_hex(text[i + 2]) and caf_hex(text[i + 3]) and caf_hex(text[i + 4]) and caf_hex(text[i + 5])
                 ):
@@ -99,6 +103,7 @@ cdef bint caf_entry(const unsigned char* text, Py_ssize_t at, Py_ssize_t size, C
     return True
 
 
+# Looks for a name in a part of an index; the result is `IndexWalk` in pykernel.py.
 def caf_walk(const unsigned char[::1] text not None, Py_ssize_t at, bytes name not None):
     cdef Py_ssize_t size = text.shape[0], want = len(name), stop = at
     cdef const unsigned char* base = &text[0] if size else NULL
@@ -135,6 +140,7 @@ def caf_walk(const unsigned char[::1] text not None, Py_ssize_t at, bytes name n
     return stop, ended, ascii, (start, end) if hit else None, below, escaped
 
 
+# All entries of an index from `at` on, as columns; None if the form of any differs.  See pykernel.py.
 def caf_entries(bytes text not None, Py_ssize_t at):
     cdef Py_ssize_t size = len(text), count = 0, room
     cdef const unsigned char* base = <const unsigned char*><const char*>text
@@ -143,7 +149,7 @@ def caf_entries(bytes text not None, Py_ssize_t at):
     cdef CafEntry* grown
     cdef bint done = False
     cdef Py_ssize_t i
-    room = (size - at) // 64 + 16
+    room = (size - at) // 64 + 16  # entries of 64 bytes and more; the table grows for shorter ones
     table = <CafEntry*>malloc(room * sizeof(CafEntry))
     if table == NULL:
         raise MemoryError
@@ -180,6 +186,7 @@ cdef caf_fill(
     CafEntry* table, Py_ssize_t count, const unsigned char* base, list names,
     long long[::1] starts, long long[::1] ends, long long[::1] keys, long long[::1] sizes,
 ):
+    """Copy the entries of a table to the columns that `caf_entries` returns."""
     cdef Py_ssize_t i
     cdef CafEntry* entry
     for i in range(count):

@@ -1,6 +1,8 @@
 """Files of well-known types in raw bytes, for chunks whose index is lost: files of each type show where they end.
 
-None of them is a format of ours: only as much of each is read as its length takes, so they have no specification.
+None of them is a format of ours: only as much of each is read as its length takes, so they have no specification.  The
+functions in `TYPES` take a source, the offset where a file starts and one that it must not pass, and return where the
+file ends (None: it does not).
 """
 
 from __future__ import annotations
@@ -13,11 +15,13 @@ from exhume.errors import ExhumeError
 from exhume.io.source import Source
 from exhume.native.kernel import find_patterns
 
-WINDOW = 8 << 20  # bytes of a file that are read at a time
+WINDOW = 8 << 20
+"""Bytes that are searched for the starts of files at a time."""
 MOST = 256 << 20
-"""Largest fragment that is followed completely."""
+"""Bytes in which the end of a file is looked for: larger files are not found."""
 
-_STEP = 1 << 16  # bytes that are searched at a time
+_STEP = 1 << 16
+"""Bytes that are searched for an end mark at a time."""
 
 
 def find_pieces(source: Source, start: int, stop: int) -> Iterator[tuple[int, int, str]]:
@@ -30,7 +34,7 @@ def find_pieces(source: Source, start: int, stop: int) -> Iterator[tuple[int, in
         data = source.read_at(at, min(size + overlap, stop - at))
         for hit, kind in find_patterns(data, signatures):
             place = at + hit
-            if place < done or hit >= size:
+            if place < done or hit >= size:  # inside the file before, or found again in the next window
                 continue
             _, suffix, measure = TYPES[kind]
             try:
@@ -45,9 +49,9 @@ def find_pieces(source: Source, start: int, stop: int) -> Iterator[tuple[int, in
 
 def _png(source: Source, start: int, stop: int) -> int | None:
     """Return where a PNG ends, by its chunks; None if they do not fit."""
-    at = start + 8
+    at = start + 8  # after the signature
     while at + 12 <= stop:
-        head = source.read_at(at, 8)
+        head = source.read_at(at, 8)  # size of the content and type; a checksum follows the content
         at += 12 + int.from_bytes(head[:4], "big")
         if head[4:] == b"IEND":
             return at
@@ -58,9 +62,9 @@ def _png(source: Source, start: int, stop: int) -> int | None:
 
 def _jpeg(source: Source, start: int, stop: int) -> int | None:
     """Return where a JPEG ends, by its segments; None if they do not fit."""
-    at = start + 2
+    at = start + 2  # after the start marker
     while at + 4 <= stop:
-        head = source.read_at(at, 4)
+        head = source.read_at(at, 4)  # marker of two bytes, and the size of the segment with these two bytes
         if head[0] != 0xFF:
             return None
         if head[1] == 0xDA:  # the image data, which end at the first end marker
@@ -84,6 +88,7 @@ def _pdf(source: Source, start: int, stop: int) -> int | None:
 
 
 def _zip(source: Source, start: int, stop: int) -> int | None:
+    """Return where a zip archive ends: after its end record (18 bytes, the last two the size of a comment)."""
     end = _offset_after(source, start, stop, b"PK\x05\x06")
     if end is None or end + 18 > stop:
         return None
@@ -91,17 +96,22 @@ def _zip(source: Source, start: int, stop: int) -> int | None:
 
 
 def _riff(source: Source, start: int, stop: int) -> int | None:
+    """Return where a RIFF file (WAV, AVI, WebP) ends, by the size in its header."""
     return start + 8 + int.from_bytes(source.read_at(start + 4, 4), "little")
 
 
 def _sqlite(source: Source, start: int, stop: int) -> int | None:
+    """Return where a SQLite database ends, by the size and the number of its pages."""
     head = source.read_at(start, 32)
-    page = int.from_bytes(head[16:18], "big")
+    page = int.from_bytes(head[16:18], "big")  # 1 stands for 65,536
     return start + (65_536 if page == 1 else page) * int.from_bytes(head[28:32], "big")
 
 
 def _stream(make: Callable[[], object]) -> Callable[[Source, int, int], int | None]:
-    """The end of a compressed stream, found by decoding it in small steps (nothing is kept)."""
+    """Return a function that finds the end of a compressed stream by decoding it in small steps, keeping nothing.
+
+    `make` returns a decompressor with the interface of the standard library.
+    """
 
     def measure(source: Source, start: int, stop: int) -> int | None:
         """Return where a compressed stream ends, by decompressing it; None if it does not."""

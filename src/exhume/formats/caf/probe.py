@@ -1,4 +1,7 @@
-"""Does this look like a CAF?  Decided from the tail alone: the format has no magic number."""
+"""Does this look like a CAF?  Decided from the tail alone: the format has no magic number.
+
+A chunk (CAF file) is data, an index in JSON, and a footer of four bytes with the size of the index.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,7 @@ WINDOW = 64 << 10
 LARGE = 256 << 10
 """A larger remote index is not requested just to see how it begins."""
 
+# The start of an index, and the end of an entry in it.
 _KEYS = re.compile(rb'\{\s*"(?:format_version|files)"\s*:')
 _ENTRY_END = re.compile(rb'"end_byte"\s*:\s*[0-9]+\s*\}')
 
@@ -58,4 +62,5 @@ def probe(source: Source | Tree) -> Identification | None:
 
 
 def _weak(source: Source, why: str) -> Identification:
+    """The result for a file that only looks like a CAF for the reason `why`."""
     return Identification("caf", 0.3, source.span(0, source.size), (why,))

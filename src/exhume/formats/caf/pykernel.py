@@ -1,6 +1,8 @@
 """Pure-Python form of the CAF part of `exhume.native._kernel`: the walk over an index in the reference writers' form.
 
-Both accept exactly the same text, which is what `parse_canonical` reads; a property test holds them together.
+Both accept exactly the same text, which is what `parse_canonical` reads; a property test holds them together.  An index
+is JSON that names the files of a chunk; in that form it has no white space, and an entry for a file is
+`"NAME":{"start_byte":START,"end_byte":END}`.
 """
 
 from __future__ import annotations
@@ -20,6 +22,8 @@ OFFSET = rb"(0|[1-9][0-9]{0,17})"
 PUNCTUATION = 31
 """JSON bytes per entry besides name and digits, the comma between entries included."""
 
+# An entry (name, start, end) with the comma after it, or before the end of the index; and any number of them,
+# possessively, so that a long index needs no memory for backtracking.
 _ENTRY = re.compile(
     rb'"(' + TEXT + rb')":\{"start_byte":' + OFFSET + rb',"end_byte":' + OFFSET + rb"\}(?:,|(?=\}\}\Z))"
 )
@@ -29,6 +33,7 @@ _RUN = re.compile(
 )
 
 Range = tuple[int, int]
+"""Start and end of a file in the chunk."""
 
 
 class IndexWalk(NamedTuple):
@@ -50,7 +55,10 @@ class IndexWalk(NamedTuple):
 
 
 def caf_walk(text: bytes | memoryview, at: int, name: bytes) -> IndexWalk:
-    """Walk over the entries in `text[at:]`, each with the comma after it, the last one with the final `}}`."""
+    """Look for a name in the entries in `text[at:]`, each with the comma after it, the last one with the final `}}`.
+
+    `text` is a part of an index that may end within an entry; `name` is in UTF-8, without escapes.
+    """
     data = bytes(text)
     # A run of entries as both known writers write them.
     run = _RUN.match(data, at)
@@ -59,7 +67,7 @@ def caf_walk(text: bytes | memoryview, at: int, name: bytes) -> IndexWalk:
     found, below = None, False
     escaped: list[tuple[int, int, int, int]] = []
     first_escape = data.find(b"\\", at, stop)
-    lead = b'"' + name
+    lead = b'"' + name  # also where a longer name starts
     hit = data.find(lead, at, stop)
     # Names with escapes are decoded by the caller, and so are all equal names after one.
     if first_escape >= 0:
@@ -84,6 +92,7 @@ def caf_walk(text: bytes | memoryview, at: int, name: bytes) -> IndexWalk:
 
 
 Entries = tuple[list[str], "array[int]", "array[int]", "array[int]", "array[int]", list[int]]
+"""The columns that `caf_entries` describes."""
 
 
 def caf_entries(text: bytes, at: int) -> Entries | None:
@@ -99,6 +108,7 @@ def caf_entries(text: bytes, at: int) -> Entries | None:
     del rows
     sizes = list(map(len, raw))
     lengths = [a + b + c + PUNCTUATION for a, b, c in zip(sizes, map(len, starts), map(len, ends), strict=True)]
+    # The last entry has no comma (-1) but the end of the index (+2).
     if at + sum(lengths) - 1 + 2 != len(text) or not text.endswith(b"}}"):
         return None  # the matches do not cover all of the text
     names = b"\n".join(raw).decode("utf-8").split("\n")  # no JSON string holds a raw newline

@@ -1,7 +1,9 @@
 """Reading a chunk: two reads to open it (usually one), then one range read per member.
 
 An index that is part of the first read is parsed at once.  A larger one is parsed when all of it is needed; until then,
-single names are looked up in the text (`lookup.py`), which costs a fraction and stores nothing.
+single names are looked up in the text (`table.find_member`), which costs a fraction and stores nothing.
+
+A chunk is a CAF file: the bytes of its members (files), an index in JSON, and a footer of four bytes with its size.
 
 Spec: caf.txt, Reading from a CAF File.
 """
@@ -98,9 +100,9 @@ class CafArchive(MemberArchive):
         super().__init__(source, limits=limits)
         self.any_version = any_version
         self._lock = threading.Lock()
-        self._index: Index | None = None
-        self._scans = 0
-        self._known: dict[str, Lookup] = {}
+        self._index: Index | None = None  # None until it is parsed
+        self._scans = 0  # names looked up in the text
+        self._known: dict[str, Lookup] = {}  # the results, by name
         size = source.size
         if size < FOOTER_SIZE + MIN_INDEX:
             raise checks.TOO_SMALL.error(
@@ -124,7 +126,7 @@ class CafArchive(MemberArchive):
         limits.check("index_size", self.index_size, footer)
         if self.index_size <= len(tail) - FOOTER_SIZE:
             self._parse(tail[-FOOTER_SIZE - self.index_size : -FOOTER_SIZE])
-        elif not source.cost.wait:
+        elif not source.cost.wait:  # a local file: only the first byte of the index is checked now
             self._check_start(source.read_at(self.data_size, 1))
         elif self.index_size <= source.cost.piece:
             self._load()
@@ -146,12 +148,14 @@ class CafArchive(MemberArchive):
         return self._index is not None
 
     def _load(self) -> None:
+        """Read and parse the index."""
         self.limits.check("structure_size", self.index_size, self._index_span)
         data = self.source.read_at(self.data_size, self.index_size)
         self._check_start(data[:1])
         self._parse(data)
 
     def _check_start(self, first: bytes) -> None:
+        """Raise an error unless the index begins like a JSON object."""
         if first not in b"{ \t\r\n":
             raise self._appended() or checks.NOT_AN_INDEX.error(
                 span=self.source.span(self.data_size, self.data_size + 1), expected="{", actual=first
@@ -206,7 +210,7 @@ class CafArchive(MemberArchive):
             self.range_of(name)
         except EntryNotFoundError:
             return False
-        except ExhumeError:
+        except ExhumeError:  # the range or the index is unusable: only a parsed index can show that it is absent
             return self._index is None or name in self._index.table
         return True
 
@@ -317,6 +321,7 @@ class CafArchive(MemberArchive):
         return self.source, [index.starts[place] for place in places], [index.ends[place] for place in places]
 
     def will_read(self, entries: Sequence[Entry]) -> None:
+        """Announce that these members are read next: the source may fetch the range that has all of them."""
         places = [(entry.offset - self.source.origin, entry.size or 0) for entry in entries if entry.offset is not None]
         if places:
             self.source.will_read(min(at for at, _ in places), max(at + size for at, size in places))
@@ -326,8 +331,8 @@ class CafArchive(MemberArchive):
 
         Raises like `read_member`, before the batch that the bad name belongs to.
         """
-        batch: list[tuple[str, tuple[int, int]]] = []
-        held = 0
+        batch: list[tuple[str, tuple[int, int]]] = []  # names and ranges
+        held = 0  # bytes of them
         if len(names) > 1:
             _ = self.index  # parsed once instead of scanned for each name
         for name in names:

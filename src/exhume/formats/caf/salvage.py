@@ -3,6 +3,9 @@
 The data of a CAF is stored as plain bytes, so every member whose range is known can be read; only damage of the index
 matters.  The index is found by its text and read as far as it is complete, and single entries after a break are
 recovered. Bytes that no entry names can be kept, but their names are lost.
+
+A chunk is a CAF file: the bytes of its members (files), an index in JSON with an entry for each, and a footer with the
+size of the index.  A flaw is what makes an entry unusable.
 """
 
 from __future__ import annotations
@@ -43,6 +46,7 @@ READ_AGAIN = 2
 EDGE_BYTES = 64
 """Bytes at the edge of two windows that are searched with both: more than the start of an index usually has."""
 
+# The start of an index, and an entry in it: (name in quotes, start, end).
 _START = re.compile(rb'\{[ \t\r\n]*"(?:format_version|files)"[ \t\r\n]*:')
 _ENTRY = re.compile(
     rb'("'
@@ -54,7 +58,7 @@ _ENTRY = re.compile(
     + rb"\s*,?\s*\}"
 )
 APART = 4096
-"""Entries further apart than this do not belong to one index."""
+"""Bytes between two entries above which they do not belong to one index."""
 
 
 @dataclass(slots=True)
@@ -77,7 +81,7 @@ class Recovery:
     notes: list[str] = field(default_factory=list)
     ofs_index: int = 0
     index_end: int = 0
-    order: str = "sorted"
+    order: str = "sorted"  # of the index; see `verify.index_order`
     index_found: bool = True
     index_whole: bool = True
 
@@ -187,6 +191,7 @@ def _index_by_text(source: Source, limits: Limits, found: Recovery) -> Index | N
     whole = False
     found.ofs_index = found.index_end = next_start = source.size
     left = READ_AGAIN * source.size
+    # Try the places where an index may start, the last one first: take a whole index, else that with most entries.
     for tries, at in enumerate(itertools.islice(_starts(source), CANDIDATES)):
         stop = source.size if left > 0 else max(next_start, at + MIN_INDEX)
         data = source.read_at(at, min(stop - at, source.size - at, limits.structure_size))
@@ -253,7 +258,7 @@ def _entries_by_text(source: Source, limits: Limits, found: Recovery, floor: int
     end = source.size
     size = min(end - floor, limits.structure_size)
     data = source.read_at(end - size, size)
-    runs: list[list[int]] = []
+    runs: list[list[int]] = []  # start and end of entries that follow each other
     for match in _ENTRY.finditer(data):
         if runs and match.start() - runs[-1][1] <= APART:
             runs[-1][1] = match.end()
@@ -290,6 +295,7 @@ def _repair_concurrent(index: Index, found: Recovery, ranges: dict[int, tuple[in
     for ordinal, (start, end) in ranges.items():
         if end > start:
             groups.setdefault(start, []).append(ordinal)
+    # In the order of the index, each ends where the next one really starts.
     for start, members in groups.items():
         ends = [ranges[i][1] for i in members]
         if len(members) < 2 or len(set(ends)) != len(ends):
@@ -396,6 +402,7 @@ def _account(source: Source, recovery: Recovery, done: list[Member], report: Sal
     at = 0
 
     def until(end: int, outcome: Outcome, what: str, why: str = "") -> None:
+        """Record the bytes from `at`, where the last record ended, to `end`."""
         nonlocal at
         if end > at:
             report.add_span(source.span(at, end), outcome, what, why)

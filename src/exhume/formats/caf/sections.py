@@ -1,6 +1,7 @@
 """A chunk as a section map: the files in the order of their bytes, then the index and the footer.
 
-Gaps are left out here: `SectionMap` finds them.
+Gaps are left out here: `SectionMap` finds them.  A section is a named range of a file; a run is many sections that
+follow each other, made when they are needed.  A chunk is a CAF file.
 
 Spec: caf.txt, File Structure.
 """
@@ -85,6 +86,7 @@ def _run(source: Source, names: list[str], bounds: array[int]) -> SectionRun:
     """Consecutive files, in the order of their bytes; `bounds` says where each begins, and where the last ends."""
 
     def make(number: int) -> Section:
+        """The section of one file of the run."""
         span = Span(source.name, bounds[number], bounds[number + 1])
         return Section(f"file {names[number]}", span, SectionKind.DATA)
 
@@ -100,6 +102,7 @@ def _run(source: Source, names: list[str], bounds: array[int]) -> SectionRun:
 
 
 def _index(source: Source, start: int, end: int, index: Index) -> Section:
+    """The section of the index; one that breaks off counts as unread."""
     span, note = source.span(start, end), f"JSON, {counted(len(index), 'entries')}"
     if index.broken is not None:
         return Section("index", span, SectionKind.UNREAD, note=f"{note}, then: {index.broken.message}")

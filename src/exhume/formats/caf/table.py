@@ -1,6 +1,8 @@
 """The index as a table: names and ranges in the order of the JSON text, and one name found without parsing all of it.
 
-The form of the index that the reference writers make has a fast reader.
+The form of the index that the reference writers make (canonical) has a fast reader.  The index is JSON at the end of a
+chunk (CAF file), with an entry for each file: name, start and end.  A flaw makes an entry unusable; a problem is a
+broken rule, whether it makes an entry unusable or not.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ class Problem(NamedTuple):
     end: int
     detail: str = ""
     field_path: str | None = None
+    """Where it is in the JSON, such as `files[3].start_byte`."""
     expected: Any = None
     actual: Any = None
 
@@ -73,10 +76,12 @@ class Index:
     replaced: list[str] = field(default_factory=list)
     """Names in earlier objects `files`, where there are several: only the last one counts."""
     version: Any = None
+    """The value of `format_version`, whatever its type."""
     version_span: tuple[int, int] = (0, 0)
     has_version: bool = False
     has_files: bool = False
     canonical: bool = False
+    """Whether the text has the form of the reference writers."""
     end: int = -1
     """Where the JSON object ends in the text (-1: it does not end); the same as `size` unless something follows it."""
     broken: ExhumeError | None = None
@@ -154,9 +159,12 @@ def _range_rule(start: int, end: int, data_size: int, file_size: int) -> tuple[R
 
 
 VERSION = "1.0"
+"""The only version that the specification defines."""
 PREFIX = b'{"format_version":"1.0","files":{'
 SUFFIX = b"}}"
+"""The canonical text before and after the entries."""
 VERSION_SPAN = (18, 23)
+"""Where the version is in it, quotes included."""
 
 
 def parse_canonical(data: bytes) -> Index | None:
@@ -210,6 +218,7 @@ def find_member(source: Source, ofs_index: int, index_size: int, name: str) -> L
         size = min(WINDOW, end - at)
         text = source.read_at(at, size)
         seen = walk(text, 0, needle)
+        # No entry in a window, or an end that is not that of the index: the text has another form.
         if not seen.stop or seen.ended != (at + size == end):
             return None
         if not seen.ascii:

@@ -1,5 +1,8 @@
 """The walk of `verify`: rules about the index itself, the data section, and names.
 
+A chunk (CAF file) is the bytes of its files, the data section, and an index in JSON with an entry for each file.  An
+ordinal is the number of an entry in the index; a flaw makes an entry unusable.
+
 Spec: caf.txt; the rules are in `checks`.
 """
 
@@ -107,6 +110,7 @@ def _check_layout(archive: OpenChunk, index: Index) -> Iterator[Finding]:
 
 
 def _after(index: Index, holder: int) -> str:
+    """Where a gap is: the file before it (its ordinal, -1 for none)."""
     return f"after {shorten(index.names[holder], 60)!r}" if holder >= 0 else "before the first file"
 
 
@@ -126,6 +130,7 @@ def _check_names(archive: OpenChunk, index: Index, progress: Progress) -> Iterat
     total = len(index.names)
 
     def facts(ordinal: int) -> dict[str, Any]:
+        """Arguments of a finding about the name of an entry."""
         span, shown = where.sub(*index.key_span(ordinal)), shorten(index.names[ordinal], 60)
         return {"span": span, "field_path": f"files[{ordinal}]", "actual": shown}
 
@@ -199,6 +204,7 @@ def index_order(index: Index) -> str:
     names = index.names
     keys = list(map(sort_key, names))
     by_bytes = all(map(le, keys, keys[1:]))
+    # Files were added in the order of their bytes.
     starts = index.starts if not index.flaws else [0] * len(names)
     written = sorted(range(len(names)), key=lambda i: (starts[i], i))
     as_added = insertion_order(names[i] for i in written) == names

@@ -1,5 +1,8 @@
 """Writing chunks: members stream in, a full chunk is closed and the next one begun, files appear only when whole.
 
+A chunk is a CAF file: the bytes of its members (files), then an index in JSON, whose form is that of one of two
+reference writers (`order`), then a footer.  A chunk has a temporary name until it is published.
+
 Spec: caf.txt, Creating a CAF File.
 """
 
@@ -24,6 +27,7 @@ SMALL = 128 << 10
 """Files up to this size are read whole; larger ones are copied inside the kernel."""
 
 _OPEN = READ | NONBLOCK
+"""Flags for opening an input; a FIFO does not block."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,17 +92,12 @@ def create(
 
 
 class CafWriter(Writer):
-    """Adds members in the order of the calls; the first chunk is `target`, later ones `target-0002.caf` and so on.
+    """Adds members in the order of the calls, to one chunk or several; see `create` for the arguments.
 
-    - `order`: the order of the index, `sorted` (as the Go writer) or `insertion` (as the TypeScript writer).
-    - `chunk_size`: bytes that one chunk may take, index and footer included; at most 32 GiB.
-    - `replace`: a name added twice replaces the earlier member, whose bytes stay as dead data; otherwise it is refused.
-      Names that differ, but are stored as the same text because they are not UTF-8, are always refused.
-    - `publish_each`: a chunk gets its name as soon as it is full, instead of all together at the end.
-    - `on_chunk`: called with each chunk once it has its name.
-
-    Names are text, or file system bytes (those that are not UTF-8 become U+FFFD, see `names.py`; `lossy_names` counts
-    them).  Not thread-safe.  Every method raises `WriterError` before anything of the member is kept.
+    With `replace`, the bytes of the earlier member stay as dead data; names that differ, but are stored as the same
+    text because they are not UTF-8, are always refused.  Names are text, or file system bytes (those that are not UTF-8
+    become U+FFFD, and `lossy_names` counts them).  Not thread-safe.  Every method raises `WriterError` before anything
+    of the member is kept.
     """
 
     def __init__(
@@ -131,14 +130,14 @@ class CafWriter(Writer):
         self.overwrite = overwrite
         self.publish_each = publish_each
         self.lossy_names: int = 0
-        self.added: int = 0
+        self.added: int = 0  # members
         self._on_chunk = on_chunk
         self._progress = progress
         self._max_index = max_index
-        self._full: list[Chunk] = []
-        self._summaries: list[ChunkSummary] = []
-        self._earlier: set[str] = set()
-        self._done = False
+        self._full: list[Chunk] = []  # sealed, with their temporary names
+        self._summaries: list[ChunkSummary] = []  # of published chunks
+        self._earlier: set[str] = set()  # names in all chunks before the current one
+        self._done = False  # finished or aborted
         self._chunk = self._open_chunk(1)
 
     # -- chunks
@@ -165,7 +164,7 @@ class CafWriter(Writer):
         )
 
     def _next_chunk(self) -> Chunk:
-        return self._open_chunk(len(self._full) + len(self._summaries) + 2)
+        return self._open_chunk(len(self._full) + len(self._summaries) + 2)  # the current one is not among them
 
     def _roll(self, following: Chunk | None = None) -> Chunk:
         """Close the current chunk; `following`, or a new one, becomes current."""
@@ -341,7 +340,7 @@ class CafWriter(Writer):
             raise source_error(error, os.fsdecode(text)) from error
         try:
             if 0 <= size <= SMALL:
-                data = os.read(fd, size + 1)
+                data = os.read(fd, size + 1)  # one more shows that the file has grown
                 if len(data) == size:
                     chunk = self._room(stored, size)
                     start = chunk.position
@@ -408,6 +407,7 @@ class CafWriter(Writer):
         self._chunk.unreferenced_bytes += len(data)
 
     def _enter(self, chunk: Chunk, name: MemberName, start: int) -> None:
+        """Add the bytes from `start` on to the index, and count the member."""
         chunk.add(name, start)
         self.added += 1
         if name.raw is not None:
