@@ -1,8 +1,10 @@
 """Whether generated code is nothing but what readers are made of: examined once more before it is written or run.
 
-The code is parsed.  Every node must be of a kind that the compiler writes; every name one that the module binds, or one
-of a fixed table; every attribute a name that the specification declares, or one of a fixed table; and only functions
-of readers are called.  Nothing here depends on how the code came about.
+Readers are Python functions and classes that the compiler writes for a specification of a user.  Should the compiler
+have a fault, a specification must still not be able to run code of its own.  The code is parsed.  Every node must be
+of a kind that the compiler writes; every name one that the module binds, or one of a fixed table; every attribute a
+name that the specification declares, or one of a fixed table; and only functions of readers are called.  Nothing
+here depends on how the code came about.
 """
 
 from __future__ import annotations
@@ -28,13 +30,13 @@ NODES = frozenset({
     ast.BitXor, ast.And, ast.Or, ast.Not, ast.Invert, ast.USub,
     ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.In, ast.NotIn, ast.Is, ast.IsNot,
 })  # fmt: skip
-"""The nodes of generated code."""
+"""Kinds of nodes of the syntax tree that occur in generated code."""
 
 BUILTINS = frozenset({
     "AssertionError", "AttributeError", "UnicodeDecodeError", "bool", "bytes", "float", "hasattr", "int", "isinstance",
     "len", "list", "max", "memoryview", "min", "object", "property", "range", "str", "tuple",
 })  # fmt: skip
-"""The built-in names that generated code may use: when it runs, it has no others."""
+"""Built-in names that generated code may use; it is run without any others."""
 
 ANNOTATIONS = frozenset(("dict",))
 """Names of Python that only occur in annotations, which nothing evaluates."""
@@ -47,6 +49,7 @@ HELPERS = frozenset({
 })  # fmt: skip
 """Names that readers import from the module that they share (`exhume.compiler.emit.layout`)."""
 
+# All names that a module may use without binding them.
 _KNOWN = BUILTINS | HELPERS | ANNOTATIONS
 
 METHODS = frozenset((
@@ -187,7 +190,9 @@ class _Audit:
         self.readers = readers
         self.modules = modules
         self.inner: set[int] = set()
+        """Identities of the nodes in the bodies of classes whose names are not variables."""
         self.bound: set[str] = set()
+        """Variables, functions and classes of the module."""
         self.called: set[str] = set()
         """Names of what is called: functions, classes and methods that were given a name."""
 
@@ -197,7 +202,7 @@ class _Audit:
         for node in nodes:
             if type(node) not in NODES:
                 raise _refused(type(node).__name__, node)
-            if isinstance(node, ast.ClassDef):  # what a class declares or defines is a name of its own
+            if isinstance(node, ast.ClassDef):  # names that a class declares are attributes, not variables
                 self.inner.update(map(id, node.body))
                 self.inner.update(id(name) for one in node.body if isinstance(one, ast.Assign) for name in one.targets)
             elif isinstance(node, ast.AnnAssign) and node.value is None:
@@ -210,7 +215,7 @@ class _Audit:
                 look(self, node)
 
     def _new(self, name: str, node: ast.AST, *, called: bool = False) -> None:
-        """Note that the code binds `name`; refuse private names other than those that generated classes define."""
+        """Note that the code binds `name`; reject private names other than those that generated classes define."""
         if is_private(name) and name not in ("__slots__", "__init__", "__len__", "__getitem__", "__str__"):
             raise _refused(name, node)
         if id(node) not in self.inner:
@@ -236,6 +241,7 @@ class _Audit:
             self._new(node.name, node)
 
     def bind_method(self, node: ast.Assign) -> None:
+        """Note a variable that is a method, such as `add = columns.append`, as one that may be called."""
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Attribute(attr=method)) if method in TAKEN:
                 self.called.add(name)
@@ -274,7 +280,7 @@ class _Audit:
             raise _refused(f"the class {node.name}", node)
 
     def _is_plain(self, of: ast.expr, name: str) -> bool:
-        """Whether an expression is what has a name in a module whose readers take no notes."""
+        """Return whether an expression is the class `name` of a module whose readers record no positions."""
         match of:
             case ast.Attribute(value=ast.Name(id=module), attr=found) if module.startswith(PLAIN):
                 return found == name and module.removeprefix(PLAIN) in self.modules and name in self.readers
@@ -285,7 +291,7 @@ class _Audit:
             raise _refused("a format", node)
 
     def _look_at_import(self, node: ast.ImportFrom, level: int, module: str | None, names: list[str]) -> None:
-        """Refuse an import, unless of listed names of Python or the runtime, or of readers of sibling modules."""
+        """Reject an import, unless of listed names of Python or the runtime, or of readers of sibling modules."""
         known: Iterable[str]
         if level == 0:
             known = IMPORTS.get(module or "", ())
@@ -313,11 +319,11 @@ class _Audit:
         return name in self.attributes
 
     def _is_module(self, name: str) -> bool:
-        """Whether a name is that of a sibling module."""
+        """Return whether a name is that of a sibling module."""
         return any(name.startswith(lead) and name.removeprefix(lead) in self.modules for lead in (PLAIN, "_"))
 
     def _is_called(self, function: ast.expr) -> bool:
-        """Whether code may call `function`: what the module defines, readers of others, or listed names."""
+        """Return whether code may call `function`: what the module defines, readers of others, or listed names."""
         match function:
             case ast.Name(id=name):
                 return name in self.called or name in HELPERS or (name in BUILTINS and name not in self.bound)
@@ -344,6 +350,7 @@ _BINDS: dict[type[ast.AST], Any] = {
     ast.ExceptHandler: _Audit.bind_error,
     ast.Assign: _Audit.bind_method,
 }
+"""Methods of `_Audit` that note the names that a node binds, by the kind of node."""
 _LOOKS: dict[type[ast.AST], Any] = {
     ast.Name: _Audit.look_at_name,
     ast.Attribute: _Audit.look_at_attribute,
@@ -354,6 +361,7 @@ _LOOKS: dict[type[ast.AST], Any] = {
     ast.ClassDef: _Audit.look_at_class,
     ast.FormattedValue: _Audit.look_at_format,
 }
+"""Methods of `_Audit` that check a node, by the kind of node."""
 
 
 ENDS = ("_start", "_end", "_case", "_valid", "_until")
@@ -367,6 +375,7 @@ def composed(name: str, names: frozenset[str]) -> bool:
     for end in ENDS:
         if name.endswith(end) and composed(name.removesuffix(end), names):
             return True
+    # `starts`: positions up to which the name is a sequence of known names.
     starts, whole = {0}, len(name)
     for at in range(1, whole + 1):
         if (at == whole or name[at] == "_") and any(name[start:at] in names for start in starts):
@@ -375,5 +384,6 @@ def composed(name: str, names: frozenset[str]) -> bool:
 
 
 def _refused(what: str, node: ast.AST) -> UnsupportedError:
+    """Return the error for code that no reader has, with its line."""
     line = getattr(node, "lineno", 0)
     return UnsupportedError(f"its code would have what no reader has: {what}, line {line}")

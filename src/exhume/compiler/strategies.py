@@ -1,6 +1,7 @@
 """Hypothesis strategies for any specification: its instances, and data that is almost an instance.
 
-Needs Hypothesis, and no part of exhume but the compiler, which needs nothing.
+An instance is data that the specification describes.  Needs Hypothesis, and no part of exhume but the compiler,
+which needs nothing.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """Bytes that fit a specification, and the values of its `params` (none as a rule)."""
+    """Bytes that fit a specification, and the values of its `params` (mostly none)."""
 
     data: bytes
     arguments: tuple[Any, ...] = ()
@@ -33,12 +34,12 @@ class Instance:
 
 @dataclass(frozen=True, slots=True)
 class InvalidInstance:
-    """Bytes that a reader refuses: `rule` of the field at `path`, which begins at `at`, is the first that is broken.
+    """Bytes that a reader rejects: `rule` of the field at `path`, which begins at `at`, is the first that is broken.
 
-    `rule` is a key of `valid` (`eq`, `min`, `max`, `any-of`, `in-enum`, `expr`), `contents`, `terminator`, `encoding`,
-    or `short`: the data ends before the field does. `checksum` is a special case: everything can be read, but the
-    checksum at `path` is not that of the bytes it covers; a reader that compares checksums refuses such data, one that
-    does not accepts it.
+    `rule` is a key of `valid` (`eq`, `min`, `max`, `any-of`, `in-enum`, `expr`), `contents`, `terminator`,
+    `encoding`, or `short`: the data ends before the field does.  `checksum` is a special case: everything can be
+    read, but the checksum at `path` is not that of the bytes it covers; a reader that compares checksums rejects
+    such data, one that does not accepts it.
     """
 
     data: bytes
@@ -49,7 +50,7 @@ class InvalidInstance:
 
 
 class _HypothesisRandom:
-    """Randomness from Hypothesis."""
+    """A `RandomChoices` whose choices Hypothesis makes, so that it can shrink failing examples."""
 
     def __init__(self, draw: st.DrawFn) -> None:
         self.draw = draw
@@ -65,7 +66,7 @@ class _HypothesisRandom:
 
 
 def type_of(model: Model, path: str) -> Type:
-    """The type at a path, `zs` or `zs::block`; raises `UnsupportedError` for one that is not there."""
+    """Return the type at a path, `zs` or `zs::block`; raises `UnsupportedError` for one that is not there."""
     id, *names = path.split("::")
     if id not in model.schemas:
         raise UnsupportedError(f"no specification {id}")
@@ -73,7 +74,7 @@ def type_of(model: Model, path: str) -> Type:
 
 
 def _refuse_what_is_not_drawn(root: Type) -> None:
-    """Raise `UnsupportedError` for the first thing in a type that instances are not drawn with."""
+    """Raise `UnsupportedError` for the first feature of a type that cannot be drawn."""
     for type in sorted(reached(root), key=lambda one: one.where):
         if type.decides is not None:
             raise UnsupportedError("a byte order that depends on the data is not drawn", type.where)
@@ -88,14 +89,14 @@ def _refuse_what_is_not_drawn(root: Type) -> None:
 def instances(
     type: Type, arguments: Many[Any] | None = None, checksums: Checksums = KNOWN
 ) -> st.SearchStrategy[Instance]:
-    """Instances of a type; its parameters are drawn too unless they are given.
+    """Return a strategy of instances of a type; its parameters are drawn too unless they are given as `arguments`.
 
     Checksums are right where `-covers` names the fields that they are over; `checksums` has the algorithms by name.
 
     Everything that the specification describes can be read in them, instances included: sizes, counts and places are
     consistent; `valid`, `contents`, enums and encodings are respected; optional fields are sometimes present and
     sometimes absent.  Raises `UnsupportedError` for `process`, padding, a terminator within a size, and a byte order
-    that the data decide.
+    that the data decides.
     """
     _refuse_what_is_not_drawn(type)
     given = None if arguments is None else list(arguments)
@@ -111,7 +112,10 @@ def instances(
 def invalid_instances(
     type: Type, arguments: Many[Any] | None = None, checksums: Checksums = KNOWN
 ) -> st.SearchStrategy[InvalidInstance]:
-    """Data that would be an instance of a type except for one broken rule; propagates errors from `instances`."""
+    """Return a strategy of data that would be an instance of a type except for one broken rule.
+
+    Propagates errors from `instances`.
+    """
     _refuse_what_is_not_drawn(type)
     given = None if arguments is None else list(arguments)
 
@@ -131,6 +135,7 @@ def invalid_instances(
 
 
 def _drawn(type: Type, chance: _HypothesisRandom, arguments: list[Any] | None, checksums: Checksums) -> DrawnInstance:
+    """Draw an instance; where none is found, Hypothesis is to try other choices."""
     try:
         return seal(type, draw(type, chance, arguments), checksums)
     except NoneDrawnError:

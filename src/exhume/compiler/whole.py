@@ -1,4 +1,10 @@
-"""The whole of what is compiled: the Python and Cython of all modules of a set of specifications."""
+"""The whole of what is compiled: the Python and Cython of all modules of a set of specifications.
+
+`compile_specs` is for the specifications that come with exhume (`ksy/`); `make generated` writes its result into the
+package `exhume_ksy`: `fast` has readers, functions that make an object from bytes, and `facts` the constants.
+`compile_foreign` is for those of users, which are not trusted; its result is loaded at once, or written as a
+package.
+"""
 
 from __future__ import annotations
 
@@ -28,9 +34,10 @@ Specs = Mapping[str, Mapping[str, Any]]
 
 
 def compile_specs(specs: Specs) -> dict[str, str]:
-    """The Python of specifications by path: `fast/<id>.py` with readers, `facts/<id>.py` with what is fixed.
+    """Return the Python of specifications by path: `fast/<id>.py` with readers, `facts/<id>.py` with constants.
 
-    `facts/_tiling.py` names the structures that leave no byte out; `facts/_fixed.py` is what modules of facts import.
+    `facts/_tiling.py` names the structures that leave no byte out; `facts/_fixed.py` is what modules of facts
+    import.
 
     Raises `UnsupportedError` naming the field and what is not supported.
     """
@@ -39,6 +46,7 @@ def compile_specs(specs: Specs) -> dict[str, str]:
     model = Model(specs)
     check(model)
     facts, elements = constants_text(model), elements_text(model)
+    # Python and compiled code are used together only if both are made of the same text: each has a digest of it.
     included = _digest(facts + elements)
     texts = {"fast/__init__.py": FAST.replace("{source}", included), "facts/__init__.py": FACTS_DOC}
     texts |= {"fast/_layout.py": LAYOUT, **{f"fast/{id}.py": text for id, text in module_texts(model).items()}}
@@ -64,10 +72,11 @@ def _exact(part: Any, where: str) -> None:
 
 
 def compile_foreign(specs: Specs, given: ExternalNames | None = None) -> dict[str, str]:
-    """The readers of specifications of unknown origin, by path: `<id>.py` each, and `_layout.py` that they share.
+    """Return the readers of specifications of unknown origin: `<id>.py` each, and `_layout.py` that they share.
 
-    No part of a specification becomes code unless it was parsed and found to be a name or a constant, and the code is
-    checked again (`exhume.compiler.audit`).  Raises `UnsupportedError` naming the field and what is not supported.
+    No part of a specification becomes code unless it was parsed and found to be a name or a constant, and the code
+    is checked again (`exhume.compiler.audit`).  Raises `UnsupportedError` naming the field and what is not
+    supported.
     """
     for id, spec in specs.items():
         validate(spec, id)
@@ -87,8 +96,10 @@ def compile_foreign(specs: Specs, given: ExternalNames | None = None) -> dict[st
 def paused_texts(
     specs: Specs, given: ExternalNames | None, id: str, steps: list[str], texts: Mapping[str, str]
 ) -> dict[str, str] | None:
-    """Return `texts` with the reader that leads to a list replaced by one that stops there
-    (`exhume.compiler.emit.paused`). `steps` are the fields that lead to the list. None if it cannot be read in batches.
+    """Return `texts` with the reader that leads to a list replaced by one that stops there, for reading in batches.
+
+    `steps` are the fields that lead to the list; see `exhume.compiler.emit.modules`.  None if it cannot be read in
+    batches.
     """
     model = Model(with_columns(specs, given), foreign=True, given=given)
     found = pausing(model, steps, model.schemas[id])
@@ -115,18 +126,21 @@ def with_columns(specs: Specs, given: ExternalNames | None = None) -> Specs:
     if model.shares:
         return specs
     for type in model.types():
+        # `sized`: whether the lists of this type state the size of an element; rows are read alike only if all or none
+        # do.
         fields = [one for parent in type.parents for one in parent.fields() if one.repeat and one.value is None]
         repeated = [one for one in fields if any(kind.type is type for kind in structures(one.one))]
         sized = {one.size is not None for one in repeated}
         if type.params or len(sized) != 1 or not all(is_list_of_rows(one, model) for one in repeated):
             continue
-        marks: dict[str, bool] = type.raw  # type: ignore[assignment]  # a copy
+        marks: dict[str, bool] = type.raw  # type: ignore[assignment]  # `specs` is a copy, which may be changed
         marks["-sized"] = sized == {True}
         is_wide = model.moving is None and always_takes_bytes(type)
         for kind, can_be in (("-columns", sized == {False} and rows_are_plain(type)), ("-tabled", is_wide)):
             if can_be and not marks.get("-columns"):
                 marks[kind] = True
                 try:
+                    # This writes the reader of columns once, to find out whether that is possible.
                     marks |= marks_of(Module(type.root, needs), type)  # type: ignore[arg-type]
                 except UnsupportedError:
                     del marks[kind]
@@ -138,6 +152,7 @@ FOREIGN_DOC = '"""Readers compiled by `exhume compile`; never edited by hand."""
 
 
 def _digest(text: str) -> str:
+    """Return a short digest of a string."""
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

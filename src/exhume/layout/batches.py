@@ -1,4 +1,8 @@
-"""Lists of any length, read in batches by readers that stop where the list begins (`exhume.compiler.emit.modules`)."""
+"""Lists of any length, read in batches by readers that stop where the list begins (`exhume.compiler.emit.modules`).
+
+The reader of a specification raises `Paused` at the list.  Its elements are then read as columns (one array for each
+field) or as objects, a batch at a time; the memory of a batch is free before the next one is read.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,7 @@ from exhume.io.local import release
 from exhume.layout.fast import LayoutError
 
 BATCH_ROWS = 65_536
-"""Elements of a batch at most, unless the caller says otherwise."""
+"""Most elements of a batch, unless the caller states another number."""
 
 BATCH_BYTES = 16 << 20
 """A batch ends with the element that reaches this many bytes of the file."""
@@ -25,14 +29,14 @@ class Paused(Exception):  # noqa: N818 - nothing is wrong
     """Raised by a reader at the beginning of the list: its position, and the functions that read its elements.
 
     Attributes:
-        at: Where the first element begins in the bytes.
-        end: Where the stream of the list ends.
-        many: How many elements there are; None: up to the end, or until `last`.
+        at: Position of the first element in the bytes.
+        end: End of the stream of the list.
+        many: Number of elements; None: up to the end, or until `last`.
         run: The budgets of the reading, which hold for all batches together.
-        rows: Reads this many elements from a position as columns, or returns None if this file has none; None where
-        no file has any.
-        element: Reads the element at a position, by its number, and says where it ends.
-        last: Whether an element, by its number and where it ends, is the last.
+        rows: Reads a number of elements from a position as columns, or returns None if this file has none; None if no
+            file has any.
+        element: Reads the element at a position, by its index, and returns it and its end.
+        last: Tests whether an element, by its index and end, is the last; None without such a condition.
     """
 
     at: int
@@ -44,7 +48,9 @@ class Paused(Exception):  # noqa: N818 - nothing is wrong
     last: Callable[[Any, int, int], bool] | None
 
     def batches(self, data: Any, path: str, rows: int) -> Iterator[Sequence[Any]]:
-        """The elements as columns or lists, in batches; raises `LayoutError` after those before what does not fit."""
+        """Yield the elements as columns or lists, in batches; raises `LayoutError` after the batch before invalid
+        data.
+        """
         found = self._by_columns(path, rows) if self.rows is not None else self._one_by_one(path, rows, self.at, 0)
         done = self.at
         for batch, at in found:
@@ -54,7 +60,7 @@ class Paused(Exception):  # noqa: N818 - nothing is wrong
             done = at
 
     def columns(self, path: str) -> Any:
-        """All elements as columns; None where they have none.  Raises `LayoutError` for elements that do not fit."""
+        """Return all elements as columns; None if they have none.  Raises `LayoutError` for invalid elements."""
         if self.rows is None:
             return None
         found = self.rows(self.at, self.many)
@@ -65,7 +71,7 @@ class Paused(Exception):  # noqa: N818 - nothing is wrong
         return found
 
     def _by_columns(self, path: str, rows: int) -> Iterator[tuple[Sequence[Any], int]]:
-        """Batches of columns that `rows` reads, each with where it ends; single elements if there are no columns.
+        """Yield batches of columns that `rows` reads, each with its end; single elements if there are no columns.
 
         The size of each batch in bytes determines how many rows the next one has.  Raises `LayoutError` as
         `_one_by_one` does.
@@ -78,6 +84,7 @@ class Paused(Exception):  # noqa: N818 - nothing is wrong
             if found is None:
                 yield from self._one_by_one(path, rows, at, index)
                 return
+            # An incomplete row at the end is a problem only if a further row is expected.
             whole = self.many is None and self.last is None and found.resume_at >= self.end
             index += len(found)
             is_last = self.last is not None and len(found) > 0 and self.last(found[-1], index - 1, found.resume_at)
@@ -92,9 +99,9 @@ class Paused(Exception):  # noqa: N818 - nothing is wrong
             at = found.resume_at
 
     def _one_by_one(self, path: str, rows: int, at: int, index: int) -> Iterator[tuple[Sequence[Any], int]]:
-        """Batches of at most `rows` elements, each with where it ends, read by `element` from `at` and `index` on.
+        """Yield batches of at most `rows` elements, each with its end, read by `element` from `at` and `index` on.
 
-        Raises `LayoutError` with the path of an element that does not fit, after those before it were yielded.
+        Raises `LayoutError` with the path of an invalid element, after those before it were yielded.
         """
         assert self.element is not None
         held: list[Any] = []
@@ -103,6 +110,7 @@ class Paused(Exception):  # noqa: N818 - nothing is wrong
             before = at
             try:
                 one, at = self.element(at, index, self.run)
+                # Elements without bytes would repeat without end.
                 if at == before and (index >= refusal.EMPTY or (self.many is None and self.last is None)):
                     raise LayoutError("", at, at, "elements that take bytes", "one that takes none")
                 held.append(one)
@@ -123,7 +131,9 @@ class Paused(Exception):  # noqa: N818 - nothing is wrong
 
 
 def _moved(error: LayoutError, path: str, index: int) -> LayoutError:
-    """The error of columns, whose elements are counted from the first of their batch."""
+    """Return the error of columns, whose elements are counted from the first of their batch, with the index in the
+    list.
+    """
     number, _, rest = error.path.removeprefix("[").partition("]")
     error.path = f"{path}[{index + int(number)}]{rest}" if number.isdigit() else f"{path}{error.path}"
     return error

@@ -1,9 +1,10 @@
-"""Extension modules of specifications: built with the user's C compiler, kept by what they are made of, and loaded.
+"""Extension modules of specifications: built with the user's C compiler, kept for the next time, and loaded.
 
-The folder is that of the environment variable `EXHUME_CACHE`, else `exhume` in the user's own folder for such files.
-It belongs to the user alone: one that others can write to, or that another user owns, is not used.  Its files are
-named by the SHA-256 of everything that it is made of: the text in Cython, the versions of exhume, Cython and Python,
-the machine, and the compiler's options.
+An extension module has the readers of a specification in C; its text in Cython comes from
+`exhume.compiler.emit.extension`.  The folder is that of the environment variable `EXHUME_CACHE`, else `exhume` in
+the user's own folder for such files.  It belongs to the user alone: one that others can write to, or that another
+user owns, is not used.  Its files are named by the SHA-256 of everything that the module is made of: the text in
+Cython, the versions of exhume, Cython and Python, the machine, and the compiler's options.
 """
 
 from __future__ import annotations
@@ -28,24 +29,25 @@ from exhume.compiler.emit.extension import Extension
 VERSION = 1
 """Incremented whenever the kept files, or the way to build them, change."""
 LARGE = 145_000
-"""Characters of source from which on building it with care takes too long."""
+"""Characters of source from which a module is built with less optimization, which would take too long."""
 SECONDS = 300
-"""CPU time of one run of a compiler, which does not depend on what else the machine does."""
+"""Limit of the CPU time of one run of a compiler, in seconds; it does not depend on other load."""
 PATIENCE = 12 * SECONDS
-"""Seconds on the clock, after which a compiler that does nothing is ended."""
+"""Limit of the elapsed time in seconds, for a compiler that waits instead of computing."""
 LIMITED = ("/bin/sh", "-c", f'ulimit -t {SECONDS} && exec "$@"', "sh")
-"""Runs what follows with a limit of its CPU time."""
+"""Beginning of a command that runs the rest with a limit of its CPU time."""
 SUFFIX = str(sysconfig.get_config_var("EXT_SUFFIX") or ".so")
+"""Ending of the names of extension modules for this Python."""
 
 
 class NotBuiltError(Exception):
-    """There is no extension module, and why, in words that fit after 'interpreted readers: '."""
+    """Raised when there is no extension module; the message fits after 'interpreted readers: '."""
 
 
 def cache_folder() -> Path:
-    """The folder of extension modules, made where it is missing.
+    """Return the folder of extension modules; create it if it is missing.
 
-    Raises `NotBuiltError` where it is not the user's alone.
+    Raises `NotBuiltError` if others can write to it.
     """
     given = os.environ.get("EXHUME_CACHE")
     base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
@@ -61,7 +63,7 @@ def cache_folder() -> Path:
 
 
 def is_own(found: os.stat_result) -> bool:
-    """Whether a file or folder is the user's, and no other user can write to it."""
+    """Return whether a file or folder is the user's, and no other user can write to it."""
     if not hasattr(os, "getuid"):
         return True
     return (
@@ -72,7 +74,7 @@ def is_own(found: os.stat_result) -> bool:
 
 
 def options(text: str) -> list[str]:
-    """The options of the compiler: large modules are built with less care, as building is what takes the time."""
+    """Return the options of the compiler; large modules are built with less optimization, as building takes long."""
     given = os.environ.get("EXHUME_NATIVE_FLAGS")
     if given:
         return given.split()
@@ -81,7 +83,7 @@ def options(text: str) -> list[str]:
 
 
 def key(extension: Extension) -> str:
-    """A digest of everything that an extension module is built from, as its name."""
+    """Return a digest of everything that an extension module is built from, as its name."""
     from Cython import __version__ as cython  # type: ignore[attr-defined, unused-ignore]
 
     import exhume
@@ -92,14 +94,15 @@ def key(extension: Extension) -> str:
 
 
 def _compiler() -> list[str]:
+    """Return the command of the C compiler."""
     return (os.environ.get("CC") or str(sysconfig.get_config_var("CC") or "cc")).split()
 
 
 def built(extension: Extension) -> Path:
-    """The extension module of that text, from the folder or built now.
+    """Return the path of the extension module of that text, from the folder or built now.
 
-    Raises `NotBuiltError` where it cannot be built: without Cython (extra `native`) or a C compiler, and where the
-    folder is not to be trusted.
+    Raises `NotBuiltError` if it cannot be built: without Cython (extra `native`) or a C compiler, and if others can
+    write to the folder.
     """
     try:
         name = key(extension)
@@ -121,7 +124,7 @@ def built(extension: Extension) -> Path:
 
 
 def build(text: str, folder: Path) -> Path:
-    """Build an extension module in a folder.  Raises `NotBuiltError`."""
+    """Build an extension module in a folder and return its path.  Raises `NotBuiltError`."""
     if os.name == "nt":
         raise NotBuiltError("they are not built on this system")
     compiler = _compiler()
@@ -159,7 +162,7 @@ _LOADED: set[Path] = set()
 
 
 def loaded(path: Path, package: str) -> Any:
-    """The extension module at a path, as the module `_native` of a package.
+    """Return the extension module at a path, as the module `_native` of a package.
 
     A module is for one package: for another it is loaded from a copy.  Raises `NotBuiltError`.
     """

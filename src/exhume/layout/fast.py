@@ -1,4 +1,8 @@
-"""From a window of bytes to a value, by a fast reader; its failures become our exceptions, with absolute offsets."""
+"""From a window of bytes to a value, by a fast reader; its failures become our exceptions, with absolute offsets.
+
+A fast reader is a function of `exhume_ksy.fast`, generated from a specification: it takes bytes, start and end, and
+returns a structure and its end.  `where` is the span of the bytes in the file, or in a decompressed payload.
+"""
 
 from __future__ import annotations
 
@@ -34,10 +38,10 @@ RAISED = (*FAILURES, ValueError, ArithmeticError, LookupError, NameError, Memory
 def read(
     reader: Callable[[View, int, int], tuple[T, int]], data: View, where: Span, rule: Rule | None = None
 ) -> tuple[T, int]:
-    """The structure at the start of `data`, which is at `where`, and the offset in `data` at which it ends.
+    """Return the structure at the start of `data`, which is at `where`, and the offset in `data` at which it ends.
 
-    Raises the error of `rule`; without one, `TruncatedError` when the bytes end too early and `StructureError` when
-    they break the layout in any other way.  The error has the absolute offset and the path of the field.
+    Raises the error of `rule`; without one, `TruncatedError` if the bytes end too early and `StructureError` if they
+    break the layout in any other way.  The error has the absolute offset and the path of the field.
     """
     try:
         return reader(data, 0, len(data))
@@ -47,6 +51,7 @@ def read(
 
 @functools.cache
 def _dtype(kind: Any) -> np.dtype[Any]:
+    """Return the NumPy type of a row of fixed size, made once for each class of facts."""
     import numpy as np  # recognizing an archive needs no NumPy, which takes longer to import than everything else
 
     found: np.dtype[Any] = np.dtype(kind.dtype)
@@ -54,9 +59,10 @@ def _dtype(kind: Any) -> np.dtype[Any]:
 
 
 def rows(kind: Any, data: View) -> np.ndarray[Any, Any]:
-    """All of `data` as rows of fixed size: a structured array with a column for each field of `kind`, a class of facts.
+    """Return all of `data` as rows of fixed size: a structured array with a column for each field.
 
-    The array is read-only and shares the memory of `data`.  Raises `ValueError` unless the rows fill `data`.
+    `kind` is the class of facts of the row's type.  The array is read-only and shares the memory of `data`.  Raises
+    `ValueError` unless the rows fill `data`.
     """
     import numpy as np
 
@@ -81,11 +87,14 @@ class reading:  # noqa: N801 - used like a function: `with reading(where, rule):
 
 
 def refused(error: Exception, where: Span, rule: Rule | None = None) -> ExhumeError:
-    """Our exception for bytes at `where` that do not fit the layout: that of `rule`, else one for the failure."""
+    """Return our exception for bytes at `where` that do not fit the layout: that of `rule`, else one for the
+    failure.
+    """
     if not isinstance(error, LayoutError):
         why = "structures nest too deeply" if isinstance(error, RecursionError) else "the layout does not fit"
         how: dict[str, Any] = {"span": where, "actual": shorten(error)}
         return StructureError(why, **how) if rule is None else rule.error(why, **how)
+    # Offsets of the error are relative to the window, and may be past its end.
     room = where.payload[1] - where.payload[0] if where.payload is not None else where.size
     start = min(max(0, error.offset), room)
     span = where.sub(start, max(start, min(error.stop, room)))
@@ -100,15 +109,17 @@ def refused(error: Exception, where: Span, rule: Rule | None = None) -> ExhumeEr
 
 
 def unread(error: Exception) -> str:
-    """Why a value that is read on request is null."""
+    """Return why a value that is read on request is null."""
     return f"cannot be read: {shorten(error, 200)}"
 
 
 def claimed(schema: str, size: int, most: int, read: Callable[[], bytes]) -> bool:
-    """Whether fields of a schema claim every one of the `size` bytes that `read` returns.
+    """Return whether fields of a schema claim every one of the `size` bytes that `read` returns.
 
-    False is not a verdict: the schema may leave bytes out, the bytes may not fit it, or there may be too many of them.
+    False is not a verdict: the schema may leave bytes out, the bytes may not fit it, or there may be more than
+    `most`.
     """
+    # Only `explain` needs these tables.
     from exhume_ksy.facts._tiling import ROWS, SIZES, TILING
 
     if schema in ROWS:

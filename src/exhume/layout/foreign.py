@@ -1,4 +1,9 @@
-"""Other people's Kaitai Struct specifications: from a `.ksy` file to readers, by `exhume.compiler`.
+"""Third-party Kaitai Struct specifications: from a `.ksy` file to readers, by `exhume.compiler`.
+
+`compile_ksy` returns a `Specification`, whose readers are modules in memory (`foreign_modules`).  It has several
+kinds of readers: fast ones; traced ones, which record the position of each field, for `explain`; paused ones, which
+stop at a list so that it is read in batches; each of them in Python or, with `native`, partly in an extension module
+in C.
 
 Only names and constants of a specification become code, see `exhume.compiler.front.validate`.
 """
@@ -86,6 +91,7 @@ def compile_ksy(
     """
     more = [one for one in os.environ.get("KSPATH", "").split(os.pathsep) if one]
     folders = [Path(one) for one in (*imports, *more)]
+    # Kept results are for a specification that depends on its files only.
     is_alone = native and not types and not process
     if is_alone and (known := find_kept(Path(path), folders)) is not None:
         return Specification(known.id, known.specs, known.texts, native=known.native, kept=known)
@@ -112,7 +118,7 @@ def compile_ksy(
 
 
 def native_readers(texts: Mapping[str, str]) -> tuple[Extension, Path] | None:
-    """The extension module of compiled readers and its path; None, with a `NativeWarning`, if there is none."""
+    """Return the extension module of compiled readers and its path; None, with a `NativeWarning`, if there is none."""
     from exhume.layout import extensions
 
     made = extension(texts)
@@ -125,7 +131,11 @@ def native_readers(texts: Mapping[str, str]) -> tuple[Extension, Path] | None:
 
 @dataclass(frozen=True)
 class Specification:
-    """A compiled specification, by the id of its root; `texts` are the modules of the package that reads it."""
+    """A compiled specification, by the id of its root.
+
+    `specs` are the parsed specifications by id, `texts` the modules of the package that reads them, `given` the
+    names and `outside` the objects that the caller provides.
+    """
 
     id: str
     specs: Mapping[str, Mapping[str, Any]]
@@ -160,12 +170,13 @@ class Specification:
         return texts | more | {f"_native{extensions.SUFFIX}": path.read_bytes()}
 
     def to_arrow(self, target: Target, path: str, *arguments: Any) -> Any:
-        """A `pyarrow.Table` with a row for each element of the repeated field at a path such as `tables[2].rows`.
+        """Return a `pyarrow.Table` with a row for each element of the repeated field at a path such as
+        `tables[2].rows`.
 
-        See `foreign_table` for the columns; what has none is in the schema's metadata (`exhume.omitted`), and so are
-        columns in which a computed value is null because it fails (`exhume.unread`).  Propagates errors from `read`;
-        `EntryNotFoundError` when the path leads to no repeated field; `MissingDependencyError` without pyarrow (extra
-        `arrow`).
+        See `foreign_table` for the columns; fields without a column are in the schema's metadata (`exhume.omitted`),
+        and so are columns in which a computed value is null because it fails (`exhume.unread`).  Propagates errors
+        from `read`; raises `EntryNotFoundError` if the path leads to no repeated field, `MissingDependencyError`
+        without pyarrow (extra `arrow`).
         """
         from exhume.layout.foreign_rows import SpecificationRows
 
@@ -187,10 +198,10 @@ class Specification:
         return SpecificationRows(self, one_file(open_target(target)), path, arguments).reader(rows, warns=True)
 
     def columns(self, target: Target, path: str, *arguments: Any) -> Any:
-        """The columns of the repeated field at a path, read without an object for a row.
+        """Return the columns of the repeated field at a path, read without an object for a row.
 
-        Raises what `read` raises for what comes before the field and for its rows; `EntryNotFoundError` when the path
-        leads to no repeated field; `SpecificationError` when its rows have no columns, or only those that objects make.
+        Raises the errors of `read` for the fields before it and for its rows; `EntryNotFoundError` if the path leads
+        to no repeated field; `SpecificationError` if its rows have no columns, or only those that objects make.
         """
         from exhume.layout.foreign_rows import SpecificationRows
 
@@ -198,7 +209,7 @@ class Specification:
             return SpecificationRows(self, source, path, arguments).columns()
 
     def type_of(self, value: Any) -> Type | None:
-        """The type of a value; None for a value that is not a structure."""
+        """Return the type of a value; None for a value that is not a structure."""
         id = value.__class__.__module__.rpartition(".")[2]
         schema = self.model.schemas.get(id)
         return (
@@ -213,11 +224,13 @@ class Specification:
 
     @cached_property
     def _traced_texts(self) -> Mapping[str, str]:
+        """The modules of the traced readers, by id."""
         return module_texts(self.model, traced=True, plain=self.texts)
 
     @property
     def is_lazy(self) -> bool:
         """Whether a file of any size can be explained, since of every list only the beginnings are kept."""
+        # Traced readers that keep every element note its place by this statement.
         return not any("[3].append(" in text for text in self._traced_texts.values())
 
     @cached_property
@@ -228,6 +241,7 @@ class Specification:
     def _traced(self, readers: Mapping[str, str]) -> Callable[[View], Any]:
         """Return the function that reads data with the positions of its fields."""
         texts = {f"{id}.py": text for id, text in readers.items()}
+        # The traced classes inherit from the fast ones, and call their readers.
         plain = str(load(self.texts, self.id, self.model, self.outside).__package__)
         module = load(texts | {"__init__.py": "", "_layout.py": ""}, self.id, self.model, self.outside, plain)
         for type in self.model.types():
@@ -237,15 +251,15 @@ class Specification:
         return lambda data: reader(data, 0, len(data), *self._around(reader))
 
     def explain(self, explainer: Explainer, data: View) -> Field:
-        """The field tree of the whole data; see `exhume.layout.schema`."""
+        """Return the field tree of the whole data; see `exhume.layout.schema`."""
         return explainer.explain_traced(self.model.schemas[self.id], self.traced, data)
 
     def open(self, target: Target) -> SpecifiedFile:
-        """A file to be explained.  Raises `SpecificationError` when the specification has parameters."""
+        """Open a file to be explained.  Raises `SpecificationError` if the specification has parameters."""
         return SpecifiedFile(one_file(open_target(target)), self)
 
     def check_parameters(self, given: Sequence[Any]) -> None:
-        """Raise `SpecificationError` when the root takes other parameters, or of other types."""
+        """Raise `SpecificationError` if the root takes other parameters, or of other types."""
         names = [one["id"] for one in self.specs[self.id].get("params", ())]
         if len(given) != len(names):
             message = (
@@ -266,12 +280,13 @@ class Specification:
 
         They come after data, position and end, and before the parameters of the specification.
         """
+        # A compiled reader has the interpreted one as `python`.
         code = getattr(reader, "python", reader).__code__
         names = code.co_varnames[3 : code.co_argcount - len(self.specs[self.id].get("params", ()))]
         return [None for _ in names]
 
     def paused(self, steps: list[str]) -> Callable[..., Any] | None:
-        """The reader of the root that stops at the list that fields lead to; None where that is read as a whole."""
+        """Return the reader of the root that stops at the list that fields lead to; None if that is read as a whole."""
         path = ".".join(steps)
         if path not in self._paused:
             self._paused[path] = self._pausing(steps)
@@ -283,7 +298,7 @@ class Specification:
         return {}
 
     def _pausing(self, steps: list[str]) -> Callable[..., Any] | None:
-        """A function that reads data up to the list at the path `steps`, and raises `Paused` there.
+        """Return a function that reads data up to the list at the path `steps`, and raises `Paused` there.
 
         None if the list cannot be read in batches.
         """
@@ -308,10 +323,11 @@ class Specification:
         return load(self.texts, self.id, self.model, self.outside, native=self.native)
 
     def read(self, target: Target, *arguments: Any) -> Any:
-        """The whole file as one object with the field names of the specification; `arguments` are its parameters.
+        """Return the whole file as one object with the field names of the specification; `arguments` are its
+        parameters.
 
         A local file is mapped, others are read into memory; instances are parsed on first access.  Raises
-        `SpecificationError` when the root takes other parameters, and `TruncatedError` or `StructureError` with the
+        `SpecificationError` if the root takes other parameters, and `TruncatedError` or `StructureError` with the
         offset and the path of the field.  Instances that fail on later access raise `LayoutError`.
         """
         with one_file(open_target(target)) as source:
@@ -325,6 +341,7 @@ class Specification:
         reader = getattr(self.module, name)
         self.check_parameters(arguments)
         layout = importlib.import_module(f"{self.module.__package__}._layout")
+        # The garbage collector is off while many objects are made.
         collects = layout.pause()
         try:
             found, end = reader(data, 0, len(data), *self._around(reader), *arguments)
@@ -351,7 +368,7 @@ class SpecifiedFile:
         self._specification = specification
 
     def sections(self, *, jobs: int = 1) -> SectionMap:
-        """The whole file as one section."""
+        """Return the whole file as one section."""
         span = self._source.span(0, self._source.size)
         specification = self._specification
         section = Section(

@@ -1,6 +1,9 @@
 """Arrow arrays from the columns that compiled readers fill, without an object for each row.
 
-See `exhume.compiler.emit.columns` and `exhume.compiler.emit.wide` for the columns.
+A row is an element of a list.  The readers return one array for each field of the rows; see
+`exhume.compiler.emit.columns` and `exhume.compiler.emit.wide` for the columns and their names.  Each becomes an
+Arrow array here.  In the methods, `name` is the name of a column, `path` that of the field in messages, `many` a
+sequence with one element per row, and `absent` a mask of the rows without a value (None: all have one).
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ from exhume.compiler.ir.rows import numbers_in_place
 
 
 class TableBudget(Protocol):
-    """The remaining budget of a table."""
+    """The remaining budget of a table, so that a small file cannot make a huge one."""
 
     def take(self, values: Sequence[Any], *, long: bool = False) -> None:
         """Charge a column to the budget: the number of its values and, if `long`, also their lengths."""
@@ -30,26 +33,28 @@ class Tabulator(Protocol):
         """The remaining budget."""
 
     def varied(self, type: Type, path: str) -> list[Field]:
-        """The fields of a type that are columns: those whose value is not constant."""
+        """Return the fields of a type that are columns: those whose value is not constant."""
 
     def array(self, kind: Kind, values: list[Any], path: str, depth: int) -> Any:
-        """One column; None for a kind of value that has no column."""
+        """Return one column; None for a kind of value that has no column."""
 
     def struct(self, inner: dict[str, Any], values: list[Any], path: str) -> Any:
-        """Columns as one; null for each value that is None."""
+        """Return columns as one struct column; null for each value that is None."""
 
     def numeric(self, kind: Kind) -> Any:
-        """The type of a column of numbers."""
+        """Return the type of a column of numbers; None if it depends on their values."""
 
     def choice(self, kinds: Sequence[Kind]) -> Kind:
-        """The kind of the one column that has the values of several cases of a switch with the same name."""
+        """Return the kind of the one column that has the values of several cases of a switch with the same name."""
 
     def empty(self, kind: Kind, path: str, around: Sequence[Type]) -> Any:
-        """A column without values, for a case that no row has; `around` are the types of the enclosing structures."""
+        """Return a column without values, for a case that no row has; `around` are the types of the enclosing
+        structures.
+        """
 
 
 class ArrowColumns:
-    """The arrays of one batch; `tabulator` knows names, types and the budget."""
+    """The Arrow arrays of the columns `rows` of one batch; `tabulator` has names, types and the budget."""
 
     pa: Any
     tabulator: Tabulator
@@ -63,17 +68,14 @@ class ArrowColumns:
         self.pa = tabulator.pa
         self.tabulator = tabulator
         self.rows = rows
-        self.around: list[Type] = []
+        self.around: list[Type] = []  # types of the structures around the current field, from the outermost
 
     def _whole(self, name: str, many: Sequence[int]) -> Any:
-        """The values of the column `name` as an array, cut to the number of rows of `many`."""
+        """Return the values of the column `name` as an array, cut to the number of rows of `many`."""
         return self.np.asarray(getattr(self.rows, name))[: len(many)]
 
     def column(self, field: Field, prefix: str, path: str, many: Sequence[int]) -> Any:
-        """A field as an array, null in rows without it; None for a kind that has no column.
-
-        `many` is a sequence with one element per row.
-        """
+        """Return a field as an array, null in rows without it; None for a kind that has no column."""
         name, path = f"{prefix}{field.id}", f"{path}{field.id}"
         self.tabulator.room.take(many)
         absent = None if field.condition is None else self._whole(f"{name}_valid", many) == 0
@@ -105,11 +107,12 @@ class ArrowColumns:
         return self.tabulator.struct(found, self._missing(absent, many), path)
 
     def _missing(self, absent: Any, many: Sequence[int]) -> list[Any]:
-        """A list with None for each row in `absent`, and 0 for every other row."""
+        """Return a list with None for each row in `absent`, and 0 for every other row."""
         return [0] * len(many) if absent is None else [None if one else 0 for one in absent.tolist()]
 
     def _numbers(self, kind: Kind, numbers: Any, path: str, absent: Any) -> Any:
         """Return an array of numbers or enumeration names."""
+        # Computed integers have no width, and enums become names: both depend on the values.
         plain = isinstance(kind, Integer) and kind.enum is None and kind.size == 0
         if plain or (isinstance(kind, (Integer, Bits)) and kind.enum is not None):
             values = numbers.tolist()
@@ -132,7 +135,7 @@ class ArrowColumns:
         return pa.array(held, pa.binary())
 
     def _choice(self, field: Field, kind: Switch, name: str, path: str, many: Sequence[int]) -> Any:
-        """A field with `switch-on` as a struct array: a field for each case, null in rows of other cases."""
+        """Return a field with `switch-on` as a struct array: a field for each case, null in rows of other cases."""
         np, pa, case = self.np, self.pa, self._whole(f"{name}_case", many)
         found = {}
         for number, (word, kinds) in enumerate(choices(kind).items(), 1):
@@ -145,15 +148,13 @@ class ArrowColumns:
                 part = self._one(field, case_kind, f"{name}_{word}", f"{path}.{word}", rows, None)
             else:  # it may be one that has no columns
                 part = self.tabulator.empty(case_kind, f"{path}.{word}", self.around)
+            # The column of a case has only the rows of this case: `take` moves each to its row.
             if part is not None:
                 found[word] = part.take(pa.array(np.cumsum(chosen) - 1, mask=~chosen))
         return self.tabulator.struct(found, self._missing(case == 0, many), path)
 
     def _list(self, field: Field, name: str, path: str, many: Sequence[int], absent: Any) -> Any:
-        """A repeated field as a list array of `len(many)` rows; `absent` is a mask of rows without it, or None.
-
-        Returns None if its elements have no Arrow type.
-        """
+        """Return a repeated field as a list array of `len(many)` rows; None if its elements have no Arrow type."""
         np, pa, kind = self.np, self.pa, field.one
         placed = numbers_in_place(field)
         if placed is not None:
@@ -162,6 +163,7 @@ class ArrowColumns:
             held = b"".join(view[a:b] for a, b in zip(starts.tolist(), ends.tolist(), strict=True))
             order = ">" if placed.order == "big" else "<"
             numbers = np.frombuffer(held, np.dtype(placed.code).newbyteorder(order)).astype(placed.code)
+            # `until`: number of elements up to the end of each row.
             until = np.cumsum(ends - starts) // placed.size
             self.tabulator.room.take(range(len(numbers)))
             flat = self._numbers(kind, numbers, path, None)
@@ -178,12 +180,12 @@ class ArrowColumns:
 
 
 def computes(kind: Kind) -> bool:
-    """Whether a structure that a kind may be, or one within it, has computed instances."""
+    """Return whether a structure that a kind may be, or one within it, has computed instances."""
     return _computes(kind, set())
 
 
 def _computes(kind: Kind, seen: set[Type]) -> bool:
-    """Return whether a kind, or anything in it, has value instances."""
+    """Return whether a kind, or anything in it, has computed instances; types in `seen` were examined."""
     if isinstance(kind, Switch):
         kinds = [*(one for _, one in kind.cases), *([] if kind.default is None else [kind.default])]
         return any(_computes(one, seen) for one in kinds)

@@ -1,9 +1,15 @@
 """Compiled readers as modules of Python: audited code that finds no more of Python than it needs, loaded once.
 
-What a compilation to an extension module made is kept for the next time: readers as code, and what the module is given.
-It is one file in the folder of extension modules (`extensions`), under the SHA-256 of the path of the specification,
-the folders of imports, the versions of Python and Cython, and the files of the compiler itself.  It lists which files
-were read, with their SHA-256, and where imports were looked for and not found: only while all of that is so is it used.
+A specification of a user becomes a package, a set of modules that are in memory only: one for each specification
+(`<id>`, with readers), `_layout` (what they share), `_given` (objects of the caller) and perhaps `_plain` (the fast
+readers that traced ones, which record positions, use).  `load` makes it; an import hook (`_Finder`) provides its
+modules.
+
+The results of a compilation to an extension module are kept for the next time: readers as code, and the plan of the
+module.  They are one file in the folder of extension modules (`extensions`), under the SHA-256 of the path of the
+specification, the folders of imports, the versions of Python and Cython, and the files of the compiler itself.  The
+file lists which specifications were read, with their SHA-256, and the paths at which imports were not found: it is
+used only while all of that is unchanged.
 """
 
 from __future__ import annotations
@@ -42,7 +48,7 @@ from exhume.layout.tracing import Lazily, Traced, keep, keep_instance
 
 
 class NativeWarning(UserWarning):
-    """Readers are in Python, although compiled ones were requested."""
+    """Warning that readers are in Python, although compiled ones were requested."""
 
 
 Reader = Callable[..., tuple[Any, int]]
@@ -60,16 +66,19 @@ class ExternalCode:
     process: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
 
 
+# Facts on the packages that this process has loaded, by the name of the package.
 _PACKAGES: dict[str, Mapping[str, str]] = {}
 """The audited source code of each package compiled by this process, by module."""
 _CODES: dict[str, Mapping[str, CodeType]] = {}
 """The code objects of each package that was loaded from the cache, by module."""
 _OUTSIDE: dict[str, ExternalCode] = {}
+"""The caller's objects that each package uses."""
 _PLAIN: dict[str, str] = {}
-"""For each package whose readers take notes, the package with the same readers without notes."""
+"""For each package whose readers record positions, the package with the same readers that record none."""
 
 
 def _specs(package: str) -> list[str]:
+    """Return the modules of a package that are specifications."""
     return [name for name in _PACKAGES[package] if not name.startswith("_")]
 
 
@@ -106,7 +115,7 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             vars(module).update(vars(importlib.import_module(f"{_PLAIN[package]}._layout")))
             vars(module).update(Traced=Traced, Lazily=Lazily, keep=keep, keep_instance=keep_instance)
             return
-        if name == "_layout":  # what they raise is what exhume catches
+        if name == "_layout":  # with the classes of errors that exhume catches
             vars(module).update(LayoutError=LayoutError, View=View, numbers=numbers, short=short)
             vars(module).update(FAILURES=RAISED, Paused=Paused)
             exec(FOREIGN, vars(module))  # noqa: S102 - a constant of ours
@@ -120,7 +129,7 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def as_code(text: str, name: str) -> CodeType:
-    """The code of one module."""
+    """Return the code object of one module."""
     return compile(text, f"<{name}>", "exec", dont_inherit=True)
 
 
@@ -128,7 +137,7 @@ _FINDER = _Finder()
 
 
 def _needed(package: str) -> dict[str, Any]:
-    """All of Python that the code of a package finds by its name."""
+    """Return the built-in names that the code of a package may use, with an import that finds only listed modules."""
 
     def imported(name: str, within: Any = None, local: Any = None, wanted: Any = (), level: int = 0) -> Any:
         known = IMPORTS if level == 0 else _PACKAGES[package] if level == 1 else ()
@@ -150,15 +159,17 @@ def load(
     codes: Mapping[str, CodeType] | None = None,
     left: frozenset[tuple[str, str]] = frozenset(),
 ) -> ModuleType:
-    """A module of a compiled package, after an audit of its code; its readers are those of an extension, if it has one.
+    """Return a module of a compiled package, after an audit of its code; its readers are compiled if it has an
+    extension.
 
-    `plain` is the package of the fast readers of readers that take notes.  Code that was kept (`codes`) was audited
-    before that; then `model` is None.  The readers `left`, by module and name, stay interpreted.
-    The same sources, with the same objects of the caller, return the same module.
+    `id` is that of the specification.  `plain` is the package of the fast readers that traced readers use.  Code
+    that was kept (`codes`) was audited before that; then `model` is None.  The readers `left`, by module and name,
+    stay interpreted. The same sources, with the same objects of the caller, return the same module.
 
-    Raises `SpecificationError` for code that is too large for Python, or is not what the compiler writes.
+    Raises `SpecificationError` for code that is too large for Python, or that the compiler does not write.
     """
     outside = outside or ExternalCode()
+    # A package is identified by the digest of its sources and of the identities of the caller's objects.
     objects = [
         f"{name} {builtins.id(one)}" for table in (outside.types, outside.process) for name, one in table.items()
     ]
@@ -213,11 +224,14 @@ def _import(package: str, id: str) -> ModuleType:
 
 
 UNUSABLE = (OSError, extensions.NotBuiltError)
+"""Errors that mean that nothing is kept: then readers are compiled."""
 
 
 @dataclass(frozen=True)
 class CachedSpecification:
-    """A compiled specification as it is kept: the id of its root, the name of the reader of that, and the rest."""
+    """A compiled specification as it is kept: the id of its root, the name of its reader, and the arguments of
+    `load`.
+    """
 
     id: str
     reader: str
@@ -228,7 +242,7 @@ class CachedSpecification:
 
 
 class LazySpecs(Mapping[str, Mapping[str, Any]]):
-    """Specifications by their ids, as JSON that is read on request."""
+    """Specifications by their ids, from JSON that is parsed when it is first used: most loads do not need them."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -267,6 +281,9 @@ def _compiler() -> str:
 
 
 def _place(path: Path, folders: Sequence[Path]) -> Path:
+    """Return the path of the file that keeps the results for a specification.  Propagates errors from
+    `cache_folder`.
+    """
     flags = os.environ.get("EXHUME_NATIVE_FLAGS", ""), os.environ.get("CC", "")
     parts = [str(path.resolve()), *(str(one.resolve()) for one in folders), *flags, _compiler()]
     name = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:40]
@@ -274,11 +291,14 @@ def _place(path: Path, folders: Sequence[Path]) -> Path:
 
 
 def _digest(path: Path) -> str:
+    """Return the SHA-256 of a file."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def find_kept(path: Path, folders: Sequence[Path]) -> CachedSpecification | None:
-    """The kept result for a specification; None if there is none, or if it does not match the current files."""
+    """Return the kept results for a specification; None if there are none, or if they do not match the current
+    files.
+    """
     try:
         place = _place(path, folders)
         if not extensions.is_own(place.lstat()):
@@ -298,9 +318,10 @@ def find_kept(path: Path, folders: Sequence[Path]) -> CachedSpecification | None
 
 
 def keep_compiled(path: Path, folders: Sequence[Path], files: SpecFiles, made: CachedSpecification) -> None:
-    """Keep what a compilation made, where that is possible."""
+    """Keep the results of a compilation, if that is possible."""
     specs = {id: dict(spec) for id, spec in made.specs.items()}
     text = json.dumps(specs)
+    # JSON cannot represent every specification, such as one with NaN.
     if json.loads(text) != specs:
         return
     extension, module = made.native

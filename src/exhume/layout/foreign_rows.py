@@ -1,4 +1,9 @@
-"""The elements of a repeated field of a file that a foreign specification describes, found by a path, as Arrow."""
+"""The elements of a repeated field of a file that a foreign specification describes, found by a path, as Arrow.
+
+A foreign specification is one of a user.  A path is `tables[2].rows`: names of fields, with the index of an element.
+The reader of a specification may stop at a list (`Paused`), so that its elements are read in batches; other lists
+are read as a whole first.
+"""
 
 from __future__ import annotations
 
@@ -21,10 +26,11 @@ from exhume.layout.tracing import slot
 from exhume.tabular.arrow import check_rows
 
 _STEP = re.compile(r"(\w+)(?:\[([0-9]+)\])?")
+"""One step of a path: the name of a field and perhaps an index."""
 
 
 class UnreadWarning(UserWarning):
-    """Values of a table are null because they cannot be computed."""
+    """Warning that values of a table are null because they cannot be computed."""
 
 
 class Readers(Protocol):
@@ -43,16 +49,16 @@ class Readers(Protocol):
         """The extension module of the readers; None for readers in Python."""
 
     def check_parameters(self, given: Sequence[Any]) -> None:
-        """Raise `SpecificationError` when the root takes other parameters, or of other types."""
+        """Raise `SpecificationError` if the root takes other parameters, or of other types."""
 
     def paused(self, steps: list[str]) -> Callable[..., Any] | None:
-        """The reader of the root that stops at the list that fields lead to; None where that is read as a whole."""
+        """Return the reader of the root that stops at the list that fields lead to; None if that is read as a whole."""
 
     def read_source(self, source: Source, *arguments: Any) -> Any:
-        """The root, read from an open source."""
+        """Return the root, read from an open source."""
 
     def type_of(self, value: Any) -> Type | None:
-        """The type of a value; None for a value that is not a structure."""
+        """Return the type of a value; None for a value that is not a structure."""
 
 
 class SpecificationRows:
@@ -70,16 +76,16 @@ class SpecificationRows:
         specification.check_parameters(arguments)
 
     def table(self) -> Any:
-        """All rows as a `pyarrow.Table`."""
+        """Return all rows as a `pyarrow.Table`."""
         field, rows = self._whole()
         tabulator = Tabulator(field, self.where.size)
         return tabulator.pa.Table.from_batches([self._batch(tabulator, rows)])
 
     def reader(self, rows: int = BATCH_ROWS, *, warns: bool = False) -> Any:
-        """The rows as a `pyarrow.RecordBatchReader`; the source is closed after the last.
+        """Return the rows as a `pyarrow.RecordBatchReader`; the source is closed after the last.
 
-        With `warns`, an `UnreadWarning` names columns with values that cannot be computed and that the schema, which is
-        made with the first batch, does not name.
+        With `warns`, an `UnreadWarning` names columns with values that cannot be computed and that the schema, which
+        is made with the first batch, does not name.
         """
         check_rows(rows)
         tabulator, batches = self._streamed(rows) or self._sliced(rows)
@@ -89,6 +95,7 @@ class SpecificationRows:
         except BaseException:
             self.source.close()
             raise
+        # Without any row there is a schema.
         if first is None:
             first = self._batch(tabulator, [])
         return tabulator.pa.RecordBatchReader.from_batches(tabulator.schema, self._closing(first, batches, warns))
@@ -97,7 +104,7 @@ class SpecificationRows:
         """Yield the first batch and the others, and close the source at the end."""
         stated = len(self.tabulator.unread)
         with self.source:
-            held = [first]
+            held = [first]  # without a reference of this function, its memory is free after the caller used it
             del first
             yield held.pop()
             yield from batches
@@ -105,7 +112,7 @@ class SpecificationRows:
             warnings.warn(f"null: {path}: {why}", UnreadWarning, stacklevel=2)
 
     def _streamed(self, rows: int) -> tuple[Tabulator, Iterator[Any]] | None:
-        """Batches of a list at which the reader stops; None for a list that is read as a whole."""
+        """Return the batches of a list at which the reader stops; None for a list that is read as a whole."""
         steps = self.path.split(".")
         read = self.specification.paused(steps)
         if read is None:
@@ -113,7 +120,7 @@ class SpecificationRows:
         root = self.specification.model.schemas[self.specification.id]
         field: Described | None = None
         for step in steps:
-            type = root if field is None else field.one.type  # type: ignore[union-attr]  # `pausing` has seen to it
+            type = root if field is None else field.one.type  # type: ignore[union-attr]  # `paused` found structures
             field = next(one for one in type.seq if one.id == step)
         assert field is not None
         tabulator = Tabulator(field, self.where.size)
@@ -137,11 +144,11 @@ class SpecificationRows:
             raise refused(error, self.where) from error
 
     def _view(self, data: Any) -> Any:
-        """Bytes as compiled readers take them."""
+        """Return bytes as readers take them: compiled ones need a buffer, not a mapped file."""
         return data if self.specification.native is None or isinstance(data, bytes) else memoryview(data)
 
     def columns(self) -> Any:
-        """The rows as columns, without objects.  Raises `SpecificationError` when they have none."""
+        """Return the rows as columns, without objects.  Raises `SpecificationError` if they have none."""
         read = self.specification.paused(self.path.split("."))
         try:
             try:
@@ -162,6 +169,7 @@ class SpecificationRows:
         return rows
 
     def _sliced(self, rows: int) -> tuple[Tabulator, Iterator[Any]]:
+        """Return the batches of a list that is read as a whole."""
         field, whole = self._whole()
         tabulator = Tabulator(field, self.where.size)
         batch = self._batch(tabulator, whole)
@@ -177,7 +185,9 @@ class SpecificationRows:
             raise refused(error, self.where) from error
 
     def _whole(self) -> tuple[Described, Any]:
-        """The field that the path leads to, and its value.  Raises `EntryNotFoundError` when it leads to no list."""
+        """Return the field that the path leads to, and its value.  Raises `EntryNotFoundError` if it leads to no
+        list.
+        """
         value = self.specification.read_source(self.source, *self.arguments)
         field: Described | None = None
         for name, index in _STEP.findall(self.path):

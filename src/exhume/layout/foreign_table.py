@@ -1,10 +1,11 @@
 """Repeated fields of a specification as tables: Arrow batches made of columns or of objects.
 
-Each field is a column with its name and width.  Bytes and strings are kept as they are; a value of an enum becomes its
-name (or its number as text, if it has none), a structure becomes a struct, everything repeated a list.  A field that is
-one of several (`switch-on`) becomes a struct with a field for each of them, null but for the one that it is; numbers of
-different widths share one.  Computed instances are columns, too; a value that cannot be computed is null, and named in
-`Tabulator.unread`.  Fields without a column are in `Tabulator.omitted`.
+A row is an element of the repeated field; a batch is some thousand rows.  Each field is a column with its name and
+width.  Bytes and strings are kept as they are; a value of an enum becomes its name (or its number as text, if it has
+none), a structure becomes a struct, everything repeated a list.  A field that is one of several (`switch-on`)
+becomes a struct with a field for each of them, null except for the one that it is; numbers of different widths share
+one. Computed instances are columns, too; a value that cannot be computed is null, and named in `Tabulator.unread`.
+Fields without a column are in `Tabulator.omitted`.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ DEEPEST = 16
 """Most levels of nested structures, lists and choices that get columns."""
 
 MOST_VALUES = 300_000
-"""Values of a table, in addition to a share for each byte of the file."""
+"""Most values of a table, in addition to a share for each byte of the file."""
 
 VALUES_PER_BYTE = 20
 """Values that each byte of a file adds."""
@@ -57,7 +58,7 @@ VALUES_PER_BYTE = 20
 
 @dataclass(slots=True)
 class _TableBudget:
-    """The remaining budget of a table: values, and bytes of strings and byte arrays; shared by rows, not by columns."""
+    """The remaining budget of a table of a file of `size` bytes: values, and bytes of strings and byte arrays."""
 
     size: int
     values: int = 0
@@ -105,20 +106,22 @@ class Tabulator:
         """The types of the structures that a column is in."""
 
     def batch(self, rows: Any) -> Any:
-        """A `pyarrow.RecordBatch` of elements, columns or a list.
+        """Return elements, which are columns or a list of objects, as a `pyarrow.RecordBatch`.
 
-        Raises `SpecificationError` when no field of the elements has a column or a column changes its type,
+        Raises `SpecificationError` if no field of the elements has a column or a column changes its type,
         `LimitExceededError` for a batch that is too large for the file, and `BudgetError` of the readers.
         """
         pa, kind = self.pa, self.field.one
         self.room = _TableBudget(self.size)
         self._around = [kind.type] if isinstance(kind, Structure) else []
+        # A list of the readers knows how to read its elements as columns, which is faster if they are compiled.
         if hasattr(type(rows), "_is_compiled"):
             found = rows._if_any() if rows._is_compiled else None  # noqa: SLF001 - of readers that we made
             rows = list(rows) if found is None else found
         if not isinstance(kind, Structure):
             made = self.array(kind, list(rows), self.field.id, DEEPEST)
             columns = {} if made is None else {self.field.id: made}
+        # Columns have this attribute, objects do not.
         elif hasattr(rows, "resume_at"):
             columns = self._of_columns(rows, kind.type)
         else:
@@ -163,6 +166,7 @@ class Tabulator:
         return found
 
     def _of_objects(self, rows: Sequence[Any], type: Type, path: str, depth: int) -> dict[str, Any]:
+        """Return the Arrow arrays of all fields of structures, by name."""
         return self._of_fields(rows, [*self.varied(type, path), *_computed(type)], path, depth)
 
     def _of_fields(self, rows: Sequence[Any], fields: Sequence[Described], path: str, depth: int) -> dict[str, Any]:
@@ -180,7 +184,10 @@ class Tabulator:
         return found
 
     def _computed(self, rows: Sequence[Any], field: Described, path: str) -> list[Any]:
-        """The values of an instance, None where it cannot be computed.  Raises `BudgetError`."""
+        """Return the values of an instance, None where it cannot be computed.
+
+        Raises `BudgetError` if the budget is used up.
+        """
         name, found = slot(field.id), []
         for row in rows:
             try:
@@ -258,7 +265,7 @@ class Tabulator:
         return made
 
     def numeric(self, kind: Kind) -> Any:
-        """The type of a column of numbers; None if it depends on their values."""
+        """Return the type of a column of numbers; None if it depends on their values."""
         return _numeric(self.pa, kind)
 
     def choice(self, kinds: Sequence[Kind]) -> Kind:
@@ -266,6 +273,7 @@ class Tabulator:
         return _choice_kind(kinds)
 
     def _none(self, path: str, why: str) -> None:
+        """Note why a field has no column."""
         self.omitted[path] = why
 
 
@@ -303,6 +311,7 @@ _FITS: dict[str, Callable[[Any], bool]] = {
     "text": lambda value: isinstance(value, str),
     "bytes": lambda value: isinstance(value, (bytes, memoryview)),
 }
+"""Tests whether a value of a switch is of a family, by the family."""
 
 
 def _computed(type: Type) -> list[Described]:
@@ -310,7 +319,7 @@ def _computed(type: Type) -> list[Described]:
 
 
 def _numeric(pa: Any, kind: Kind) -> Any:
-    """The type of a column of numbers; None if it depends on their values."""
+    """Return the type of a column of numbers; None if it depends on their values."""
     if kind == BOOL or (isinstance(kind, Bits) and kind.width == 1):
         return pa.bool_()
     if isinstance(kind, Bits):
@@ -322,7 +331,7 @@ def _numeric(pa: Any, kind: Kind) -> Any:
 
 
 def _numbers(pa: Any, kind: Kind, values: list[Any]) -> Any:
-    """Numbers as an Arrow array of their type, else of 64-bit integers or strings; None if none fits."""
+    """Return numbers as an Arrow array of their type, else of 64-bit integers or strings; None if none fits."""
     type = _numeric(pa, kind)
     if type is not None:
         return pa.array(values, type)
@@ -340,5 +349,6 @@ def _numbers(pa: Any, kind: Kind, values: list[Any]) -> Any:
 
 
 def _names(pa: Any, names: dict[int, str], values: list[Any]) -> Any:
+    """Return the names of the values of an enum as an Arrow array, or their numbers as strings."""
     labels = [None if one is None else names.get(int(one), str(int(one))) for one in values]
     return pa.array(labels, pa.string()).dictionary_encode()

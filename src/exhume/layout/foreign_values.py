@@ -1,4 +1,8 @@
-"""A structure of a foreign specification as JSON, and the outline of one."""
+"""A structure of a foreign specification as JSON, and the outline of one.
+
+A foreign specification is one of a user; its readers return objects with the fields as attributes.  Instances are
+read or computed when they are accessed, which may fail.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +21,17 @@ if TYPE_CHECKING:
     from exhume.layout.foreign import Specification
 
 ELSEWHERE = "read from elsewhere on request"
+"""Reason why an instance with a position of its own is not part of the JSON: it could repeat the same bytes again and
+again.
+"""
 SHOWN = 200
-"""Characters or bytes of a value in an outline."""
+"""Most characters or bytes of a value in an outline."""
 
 
 def json_pieces(specification: Specification, value: Any, omitted: dict[str, str], path: str = "") -> Iterator[str]:
-    """The text of a value in JSON, in chunks: fields and computed instances; enums by name, lists as arrays.
+    """Yield the text of a value in JSON, in chunks: fields and computed instances; enums by name, lists as arrays.
 
-    A value that cannot be read is null.  `omitted` gets why values are missing or null, by their path.
+    A value that cannot be read is null.  `omitted` gets the reasons why values are missing or null, by their path.
     """
     type = specification.type_of(value)
     if type is not None:
@@ -46,6 +53,7 @@ def json_pieces(specification: Specification, value: Any, omitted: dict[str, str
         yield from dump_pieces(bytes(value))
     elif value is None or isinstance(value, (bool, int, float, str)):
         yield from dump_pieces(value)
+    # Lists, also those that read their elements on request.
     elif hasattr(value, "__getitem__") and hasattr(value, "__len__"):
         lead = "["
         for index in range(len(value)):
@@ -59,7 +67,7 @@ def json_pieces(specification: Specification, value: Any, omitted: dict[str, str
 
 
 def _value(read: Callable[[], Any], omitted: dict[str, str], path: str) -> Any:
-    """The value that is read, or None where that fails; `omitted` gets the reason."""
+    """Return the value that `read` returns, or None if it fails; `omitted` gets the reason."""
     try:
         return read()
     except RAISED as error:
@@ -68,7 +76,8 @@ def _value(read: Callable[[], Any], omitted: dict[str, str], path: str) -> Any:
 
 
 def described(specification: Specification, value: Any) -> tuple[dict[str, Any], bool]:
-    """The values and the lists of a structure and of those directly in it: lists by the number of their elements.
+    """Return an outline: the values of a structure and of those directly in it, and lists by the number of their
+    elements.
 
     Also return whether all of them could be read.
     """

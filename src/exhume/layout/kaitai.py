@@ -1,8 +1,8 @@
 """From a window of bytes to a generated object; Kaitai's many exceptions become ours, with absolute offsets.
 
-Bytes that are too large to be held are a `Region`, the file that the parsers with positions read: one window of it is
-in memory.  Values larger than `HELD` are `UnreadBytes`: they have their size and first bytes, and open as a region of
-their own.
+Bytes that are too large to be held are a `Region`, the file that the parsers with positions read: one window of it
+is in memory.  Values larger than `HELD` are `UnreadBytes`: they have their size and first bytes, and open as a
+region of their own.  `where` is the span of the bytes in the file, or in a decompressed payload.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ FAILURES = (
     zlib.error,
     MemoryError,
 )
-"""Everything that generated code has been seen to raise on hostile input; it is caught here and nowhere else."""
+"""Exceptions that generated code raises on invalid data; they are caught in this package only."""
 
 
 def parse(cls: type[T], data: bytes | memoryview | BinaryIO, where: Span, *args: Any) -> T:
-    """Parses `data`, which is at `where`, with the generated class `cls` (`args`: the schema's parameters).
+    """Parse `data`, which is at `where`, with the generated class `cls`; `args` are the schema's parameters.
 
-    Raises `TruncatedError` when the bytes end too early and `StructureError` for every other way to fail; both carry
-    the absolute offset and the ksy path of the field.
+    Raises `TruncatedError` if the bytes end too early and `StructureError` for every other failure; both have the
+    absolute offset and the path of the field in the specification.
     """
     raw = BytesIO(bytes(data)) if isinstance(data, (bytes, bytearray, memoryview)) else data
     stream = KaitaiStream(raw)
@@ -63,7 +63,7 @@ def touch(value: Any, name: str, stream: Any, where: Span) -> Any:
 
 
 def translate(error: BaseException, stream: Any, where: Span, field: str | None = None) -> ExhumeError:
-    """Our exception for one of `FAILURES`."""
+    """Return our exception for one of `FAILURES`; `stream` has the position at which reading failed."""
     if isinstance(error, ExhumeError):
         return error
     at = _position(stream)
@@ -95,11 +95,12 @@ def translate(error: BaseException, stream: Any, where: Span, field: str | None 
 
 
 def _plain(actual: Any) -> Any:
-    """A value that a specification refuses; for a small structure (a variable-length integer), the value it encodes."""
+    """Return the invalid value of a field; for a small structure (a variable-length integer), the value it encodes."""
     return getattr(actual, "value", None) if isinstance(actual, KaitaiStruct) else actual
 
 
 def _position(stream: Any) -> int | None:
+    """Return the position of a stream; None if it has none."""
     try:
         return int(stream.pos())
     except (OSError, ValueError, AttributeError):
@@ -107,6 +108,7 @@ def _position(stream: Any) -> int | None:
 
 
 def _room(where: Span) -> int:
+    """Return the size of a span in bytes: that of its part of a payload, if it is in one."""
     return where.payload[1] - where.payload[0] if where.payload is not None else where.size
 
 
@@ -114,10 +116,10 @@ WINDOW = 1 << 20
 """Bytes that are read at a time."""
 
 HELD = 16 << 20
-"""Bytes of the largest value that is read as a whole."""
+"""Largest value in bytes that is read as a whole."""
 
 PARSED = 256 << 10
-"""Bytes of the longest data whose parsed elements are all kept: they take some hundred bytes for each of them."""
+"""Largest data in bytes whose parsed elements are all kept: each byte of it takes some hundred bytes of memory."""
 
 FIRST = 1 << 12
 """Bytes that are kept of a larger value."""
@@ -127,7 +129,7 @@ Read = Callable[[int, int], bytes]
 
 
 class Region:
-    """`size` bytes, which `read` returns piece by piece, as a file."""
+    """`size` bytes as a file; `read` returns them in chunks."""
 
     origin = 0
     """The position of the first byte, as that of a source."""
@@ -136,14 +138,14 @@ class Region:
         self.size = size
         self._read = read
         self._at = 0
-        self._data, self._from = b"", 0
+        self._data, self._from = b"", 0  # the window, and its position
 
     def seekable(self) -> bool:
-        """Always."""
+        """Return True: the methods are those of a file."""
         return True
 
     def tell(self) -> int:
-        """The position of the next byte."""
+        """Return the position of the next byte."""
         return self._at
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
@@ -152,7 +154,7 @@ class Region:
         return self._at
 
     def read(self, size: int | None = -1) -> bytes:
-        """The next `size` bytes, or all that follow: `UnreadBytes` where they are more than `HELD`."""
+        """Return the next `size` bytes, or all that follow: `UnreadBytes` if they are more than `HELD`."""
         at, left = self._at, max(0, self.size - self._at)
         wanted = left if size is None or size < 0 else min(size, left)
         self._at += wanted
@@ -163,12 +165,12 @@ class Region:
         return self.read_at(at, wanted)
 
     def read_at(self, at: int, size: int) -> bytes:
-        """Up to `size` bytes from a position on."""
+        """Return up to `size` bytes from a position on."""
         view, base = self.window(at, size)
         return view[at - base : at - base + size]
 
     def window(self, at: int, least: int = WINDOW // 2) -> tuple[bytes, int]:
-        """A window that has `least` bytes from a position on, if there are so many, and where it begins."""
+        """Return a window that has `least` bytes from a position on, if there are that many, and its own position."""
         end = min(at + least, self.size)
         if not self._from <= at <= end <= self._from + len(self._data):
             self._data, self._from = b"".join(self._pieces(at, min(max(WINDOW, least), self.size - at))), at
@@ -184,7 +186,7 @@ class Region:
 
 
 class UnreadBytes(bytes):
-    """The first bytes of a value that is not held; its length is that of the whole value."""
+    """The first bytes of a value that is not held in memory; its length is that of the whole value."""
 
     _size: int
     _read: Read
@@ -198,10 +200,10 @@ class UnreadBytes(bytes):
         return self._size
 
     def opened(self) -> Region:
-        """The value as a file."""
+        """Return the value as a file."""
         return Region(self._size, self._read)
 
 
 def region_of(data: bytes | Region) -> Region:
-    """Bytes as a region."""
+    """Return bytes as a region."""
     return data if isinstance(data, Region) else Region(len(data), lambda at, size: data[at : at + size])

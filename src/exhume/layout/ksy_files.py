@@ -1,7 +1,7 @@
-"""Files of specifications: their YAML, in the form of JSON and with the line of everything, and what they import.
+"""Files of specifications: their YAML, in the form of JSON and with the line of each part, and their imports.
 
-The YAML is read as Kaitai's own tools read it (YAML 1.2, core schema), but refused if it has what a specification does
-not need: anchors, tags, repeated keys.
+The YAML is read as Kaitai's own tools read it (YAML 1.2, core schema), but rejected if it has features that a
+specification does not need: anchors, tags, repeated keys.
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ from exhume.io.source import Source
 from exhume.io.tree import Tree
 
 OURS = frozenset(("-columns", "-element", "-ends"))
-"""Keys that mean something in the specifications of exhume only."""
+"""Keys that have a meaning only in the specifications of exhume, and are removed from others."""
 
 LONGEST_NUMBER = 200  # characters
 
+# Scalars of YAML's core schema that are not strings.
 _BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 _NULLS = ("", "~", "null", "Null", "NULL")
 _INTEGER = re.compile(r"[-+]?(0b[01_]*[01]|0o[0-7_]*[0-7]|0x[0-9a-fA-F_]*[0-9a-fA-F]|[0-9]([0-9_]*[0-9])?)", re.ASCII)
@@ -34,11 +35,11 @@ _PLACE = re.compile(r"\w+((?:::\w+)*)(?:\.(\w+))?((?:: [^: ]+)*)", re.ASCII)
 """The place in a specification that an error names: types, a field, and the keys and indexes below it."""
 
 Lines = dict[tuple[str | int, ...], int]
-"""The line of each part of a file, by the keys and indexes that lead to it."""
+"""Line (from 1) of each part of a file, by the keys and indexes that lead to it."""
 
 
 def one_file(opened: Source | Tree) -> Source:
-    """The opened target if it is one file; raises `SpecificationError` for a directory."""
+    """Return the opened target if it is one file; raises `SpecificationError` for a directory."""
     if isinstance(opened, Tree):
         opened.close()
         raise SpecificationError("one file is expected, not a directory", span=Span(opened.name, 0, 0))
@@ -46,17 +47,17 @@ def one_file(opened: Source | Tree) -> Source:
 
 
 class SpecFiles:
-    """The files of one compilation."""
+    """The files of one compilation: a specification, and its imports."""
 
     def __init__(self, folders: Sequence[Path]) -> None:
         """Begin with no specification; imports are searched for in `folders`."""
         self.folders = folders
         self.room: FileBudget = FileBudget()
-        self.specs: dict[str, Mapping[str, Any]] = {}
+        self.specs: dict[str, Mapping[str, Any]] = {}  # content by id
         self.paths: dict[str, Path] = {}
         """The path of each specification by its id, as it is named in messages."""
-        self.lines: dict[str, Lines] = {}
-        self.read_already: dict[Path, str] = {}
+        self.lines: dict[str, Lines] = {}  # by id
+        self.read_already: dict[Path, str] = {}  # ids by resolved path
         self.absent: list[Path] = []
         """Paths without a file, at which imports were searched for before they were found."""
         self.imported: dict[str, list[str]] = {}
@@ -92,13 +93,15 @@ class SpecFiles:
             self.paths.setdefault(id, path)
 
     def refused(self, error: UnsupportedError, id: str) -> SpecificationError:
-        """Our exception for what the compiler refuses, with the name of the file."""
+        """Return our exception for a specification that the compiler rejects, with the name of the file and the
+        line.
+        """
         first = re.match(r"\w+", error.where)
         id = first[0] if first is not None and first[0] in self.paths else id
         return wrong(self.paths[id], error.why, error.where, self._line(id, error.where))
 
     def _line(self, id: str, where: str) -> int | None:
-        """The line of the part of a specification in which something is refused."""
+        """Return the line of the part of a specification that an error names; None if it is not known."""
         found = _PLACE.match(where)
         if found is None:
             return None
@@ -119,6 +122,7 @@ class SpecFiles:
             name, _, index = key.partition("[")
             path += [name] if not index else [name, int(index.rstrip("]") or 0)]
         lines = self.lines.get(id, {})
+        # The nearest part around it that has a line.
         while path and tuple(path) not in lines:
             path.pop()
         return lines.get(tuple(path))
@@ -173,7 +177,7 @@ class SpecFiles:
 
 
 def _to_field(path: list[str | int], here: dict[str, Any], id: str) -> tuple[list[str | int], Any]:
-    """The way on to a field of a type, and the field; the way as it is where there is none."""
+    """Return the path to a field of a type, and the field; if there is none, `path` and `here` as they are."""
     for group in ("params", "seq"):
         for number, one in enumerate(here.get(group) or ()):
             if isinstance(one, dict) and one.get("id", f"_unnamed{number}") == id:
@@ -185,30 +189,30 @@ def _to_field(path: list[str | int], here: dict[str, Any], id: str) -> tuple[lis
 
 
 def _without_ours(part: Any) -> Any:
-    """A part of a specification without the keys that mean something in exhume's own specifications only."""
+    """Return a part of a specification without the keys that mean something in exhume's own specifications only."""
     if isinstance(part, dict):
         return {key: _without_ours(one) for key, one in part.items() if key not in OURS}
     return [_without_ours(one) for one in part] if isinstance(part, list) else part
 
 
 def wrong(path: Path, why: str, where: str = "", line: int | None = None) -> SpecificationError:
-    """The error for a file: the problem, and where in it."""
+    """Return the error for a file: the problem, the place in the specification, and the line."""
     why = shorten(why, 300) + ("" if line is None else f", line {line}")
     return SpecificationError(why, span=Span(os.fspath(path), 0, 0), field_path=shorten(where, 300) or None)
 
 
 @dataclass(slots=True)
 class FileBudget:
-    """The unused budget for the files of one compilation."""
+    """The unused budget for the files of one compilation: bytes, and keys and values of the YAML."""
 
     bytes: int = refusal.SIZE
     nodes: int = refusal.NODES
 
 
 def parse_yaml(path: Path, lines: Lines | None = None, room: FileBudget | None = None) -> Any:
-    """The content of a YAML file in the form of JSON: all keys are strings; `lines` gets the line of each part.
+    """Return the content of a YAML file in the form of JSON: all keys are strings; `lines` gets the line of each part.
 
-    Raises `SpecificationError` when it is not such a file, `MissingDependencyError` without PyYAML.
+    Raises `SpecificationError` if it is not such a file, `MissingDependencyError` without PyYAML.
     """
     try:
         import yaml
@@ -242,10 +246,13 @@ class _YamlError(ValueError):
 
 
 def _document(events: Iterator[Any], lines: Lines, room: FileBudget) -> Any:
-    """The value of the only document in a stream of parsing events."""
+    """Return the value of the only document in a stream of parsing events, and fill `lines`.
+
+    A loop over events, not PyYAML's constructor: that would expand aliases, and does not know lines.
+    """
     top: list[Any] = []
-    open_: list[tuple[Any, Any]] = [(top, None)]  # what is not complete, with the key that waits for its value
-    paths: list[tuple[str | int, ...]] = [()]
+    open_: list[tuple[Any, Any]] = [(top, None)]  # open lists and mappings, each with the key that waits for its value
+    paths: list[tuple[str | int, ...]] = [()]  # of the open ones
     for event in events:
         kind = type(event).__name__
         if kind in ("MappingEndEvent", "SequenceEndEvent"):
@@ -294,7 +301,9 @@ def _key(holder: Mapping[str, Any], value: Any, event: Any) -> str:
 
 
 def _scalar(event: Any) -> Any:
-    """The value of a scalar of YAML: its text if it is quoted, else None, a bool, int, float or text by its form."""
+    """Return the value of a scalar of YAML: its text if it is quoted, else None, a bool, int, float or text by its
+    form.
+    """
     text: str = event.value
     if not event.implicit[0]:
         return text

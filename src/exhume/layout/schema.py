@@ -1,8 +1,7 @@
-"""Descriptions from the generated parsers: every field's absolute position, type and documentation.
+"""Field trees of `explain`: every field's absolute position, type and documentation, from the generated parsers.
 
-It works on the `debug` classes (which remember the position of each field) and the specifications, kept as JSON.
-The debug classes know positions only relative to their own stream; a stream that hands out positions remembering where
-they came from makes them absolute, through substreams and `io:` instances alike.
+It works on the `debug` classes of Kaitai's compiler and on `Traced` ones, which both remember the position of each
+field, and on the specifications.  Positions are relative to a stream; `_bases` has the offset of each stream.
 """
 
 from __future__ import annotations
@@ -50,10 +49,10 @@ PATH_SHOWN = 200
 """Characters of a path that count as another field."""
 
 ELSEWHERE = "outside this section"
-"""The value of a list that begins where the parsed bytes end: its elements are sections of their own."""
+"""Value of a list that begins where the parsed bytes end: its elements are sections of their own."""
 
 MORE = f"{STOPPED}: more fields than are shown of bytes of this length"
-"""The note of a structure that is shown in part."""
+"""Note of a structure that is shown in part."""
 
 
 class Explainer:
@@ -95,13 +94,13 @@ class Explainer:
         """Whether elements outside of the window, which are not given, may have fields in it."""
         inside = [mark for mark in marks if (mark.payload is None) == (where.payload is None) and mark != where]
         self._marks = sorted((m.start, m.end) if m.payload is None else m.payload for m in inside)
-        self._bases: dict[int, int] = {}
-        self._nested = 0
+        self._bases: dict[int, int] = {}  # offset in the window at which a stream starts, by the id of the stream
+        self._nested = 0  # structures around the current one
         self._left = sys.maxsize  # structures and elements that may still be shown
         self._streams: list[Any] = []  # keeps streams alive: their ids are the keys of _bases
 
     def explain(self, schema: str, data: bytes | memoryview | Region, *args: Any) -> Field:
-        """The field tree of `data` under a schema (`id` or `id::type`), as far as parsing goes.
+        """Return the field tree of `data` under a schema (`id` or `id::type`), as far as parsing goes.
 
         A structure that cannot be parsed completely keeps the fields before the failure; its `note` states why.
         """
@@ -114,22 +113,25 @@ class Explainer:
             return read(schema, data, args)
 
     def show(self, reading: Reading) -> Field:
-        """The field tree of what was parsed."""
+        """Return the field tree of what was parsed."""
         with passing():
             return self._shown_tree(reading)
 
     def _passing(self, data: Any) -> AbstractContextManager[None]:
-        """A context that skips list elements that are not shown, unless the section is small and shown as a whole."""
+        """Return a context that skips list elements that are not shown, unless the section is small and shown as a
+        whole.
+        """
         whole = self._whole and not self._lazily and not isinstance(data, Region) and len(data) <= PARSED
         return nullcontext() if whole else passing(lazily=self._lazily)
 
     def _shown_tree(self, reading: Reading) -> Field:
+        """Return the field tree of what was parsed."""
         schema, made, note, stream = reading
         self._base(stream, 0)
         return self._tree(schema, made, stream.size(), note, describe_type(debug_class(schema)))
 
     def explain_traced(self, type: Type, read: Callable[[View], Any], data: View) -> Field:
-        """The field tree of `data` by the reader of a type that records positions (`exhume.layout.tracing`)."""
+        """Return the field tree of `data` by the reader of a type that records positions (`exhume.layout.tracing`)."""
         self._base(data, 0)
         self._left = MOST_SHOWN + 4 * len(data)
         made, note = None, ""
@@ -141,6 +143,7 @@ class Explainer:
         return self._tree(type.id, made, len(data), note, describe_traced(type))
 
     def _tree(self, schema: str, made: Any, size: int, note: str, docs: dict[str, FieldDoc]) -> Field:
+        """Return the root of a tree with the fields of `made`; None: nothing could be parsed."""
         doc = docs.get("", FieldDoc())
         root = Field(schema.split("::")[-1], schema, schema, self._span(0, size), None, doc.doc, doc.doc_ref, note=note)
         if made is not None:
@@ -148,12 +151,14 @@ class Explainer:
         return root
 
     def _base(self, stream: Any, base: int) -> int:
+        """Return the offset in the window at which a stream starts; a new stream is noted with `base`."""
         if id(stream) not in self._bases:
             self._bases[id(stream)] = base
             self._streams.append(stream)
         return self._bases[id(stream)]
 
     def _span(self, start: int, end: int) -> Span:
+        """Return the absolute span of a range of the window."""
         return self._where.sub(start, end)
 
     def _traced_children(self, parsed: Traced, parent: Field) -> None:
@@ -181,7 +186,10 @@ class Explainer:
     def _traced_attribute(
         self, parsed: Traced, name: str, value: Any, docs: dict[str, FieldDoc], parent: Field
     ) -> None:
-        """Add one field of such a structure, in the form that `_attribute` takes."""
+        """Add one field of such a structure, in the form that `_attribute` takes.
+
+        `PLACES` has its view, start, end, places of elements and, if it failed, the reason.
+        """
         value = parsed.PARTIALS.get(name, value)
         view, start, end, many, *why = parsed.PLACES.get(name, (None, None, None, ()))
         place: dict[str, Any] = {}
@@ -213,14 +221,16 @@ class Explainer:
         for name in instances_of(parsed.__class__):
             value, failure = self._instance(parsed, name)
             if failure:
-                if _begins_here(debug.get(f"_m_{name}", {}).get("start")):  # the part that was read before it failed
+                if trees.begins_here(
+                    debug.get(f"_m_{name}", {}).get("start")
+                ):  # the part that was read before it failed
                     begun = getattr(parsed, f"_m_{name}", None)
                     self._attribute(parsed, name, begun, debug[f"_m_{name}"], docs, parent)
                     parent.children[-1].note = f"{STOPPED}: {failure}"
             elif value is not None or f"_m_{name}" in debug:
                 place = debug.get(f"_m_{name}", {})
                 self._attribute(parsed, name, value, place, docs, parent)
-                if value == [] and not parent.path.count(".") and not _begins_here(place.get("start")):
+                if value == [] and not parent.path.count(".") and not trees.begins_here(place.get("start")):
                     parent.children[-1].value = ELSEWHERE
 
     def _instance(self, parsed: Any, name: str) -> tuple[Any, str]:
@@ -286,7 +296,7 @@ class Explainer:
             place = places[index] if index < len(places) else {}
             span = self._place(place)
             child = Field(f"[{index}]", f"{made.path}[{index}]", doc.type.removesuffix("[]"), span)
-            value, failure = _element(values, index)
+            value, failure = trees.element_of(values, index)
             if value is not None or not failure:
                 self._value(child, value, span, doc, docs)
                 self._broken_off(child, place)
@@ -310,6 +320,7 @@ class Explainer:
 
     def _read_on(self, values: Elements, path: str) -> None:
         """Find the elements of an array that was only begun, as far as they are shown."""
+        # Find the elements of the page, of the marks and of the window.
         number = 2 * ARRAY_SHOWN if not self._whole else AT_FIRST if self._lazily else sys.maxsize
         if self._page is not None and self._page[0] == path:
             number += self._page[1]
@@ -336,7 +347,7 @@ class Explainer:
             self.narrowed = self.narrowed or (isinstance(values, Lazily) and values.reaches and len(near) < len(values))
             given = range(max(0, first - 1), min(len(values), last + 1))[:room]
             if places and "end" not in places[len(places) - 1] and len(values) - 1 not in given:
-                return [*given, len(values) - 1]  # which broke off
+                return [*given, len(values) - 1]  # the incomplete one
             return given
         shown = min(len(values) if self._whole else min(len(values), ARRAY_SHOWN), room)
         if not self._marks or shown == len(places):
@@ -415,11 +426,13 @@ class Explainer:
         made.value = summary_of(parsed, made, describe_type(parsed.__class__)[""].representation) or made.value
 
     def _relative(self, span: Span) -> int:
+        """Return the offset of a span in the window."""
         if span.payload is not None and self._where.payload is not None:
             return span.payload[0] - self._where.payload[0]
         return span.start - self._where.start
 
     def _relative_end(self, span: Span) -> int:
+        """Return the end of a span as an offset in the window."""
         size = span.payload[1] - span.payload[0] if span.payload is not None else span.size
         return self._relative(span) + size
 
@@ -433,17 +446,3 @@ class Explainer:
             return None
         end = place.get("end", start)
         return self._span(base + start, base + max(int(start), int(end)))
-
-
-def _element(values: Sequence[Any], index: int) -> tuple[Any, str]:
-    """One element of a list, or as much of it as could be parsed, and why not more."""
-    try:
-        return (values.shown(index) if isinstance(values, Lazily) else values[index]), ""
-    except (*FAILURES, *RAISED) as error:
-        return getattr(error, "partial", None), shorten(error, 160)
-
-
-def _begins_here(start: Any) -> bool:
-    """Whether any byte of a field is in the explained window: a field elsewhere is in another section."""
-    stream = getattr(start, "stream", None)
-    return stream is not None and int(start) < stream.size()

@@ -1,4 +1,9 @@
-"""Section maps: what every byte of an archive is for.  A map tiles each of its files, gaps and overlaps included."""
+"""Section maps: the purpose of every byte of an archive.  A map tiles each of its files, gaps and overlaps included.
+
+A section is a named range of bytes of one file, such as a header or a compressed block.  Sections that are alike and
+too many for an object each are a run (`Run`), which makes a section when it is accessed.  The sections of a
+decompressed payload are a `PayloadRun`: their stored bytes are those of the whole payload.
+"""
 
 from __future__ import annotations
 
@@ -26,14 +31,14 @@ if TYPE_CHECKING:
 
 
 class SectionKind(enum.StrEnum):
-    """Purpose of a span."""
+    """Purpose of a section."""
 
     STRUCTURE = "structure"  # headers, indexes, framing: described by a schema
     DATA = "data"  # payload bytes of the archive's users
     CHECKSUM = "checksum"
     PADDING = "padding"  # bytes that the format says are filler
     GAP = "gap"  # bytes that nothing claims
-    UNREAD = "unread"  # bytes that damage keeps from being understood
+    UNREAD = "unread"  # bytes that cannot be read because of damage
 
 
 class Section(NamedTuple):
@@ -85,7 +90,7 @@ class Section(NamedTuple):
         }
         for key in ("codec", "schema", "payload_schema", "payload_size", "parent"):
             value = getattr(self, key)
-            if value is not None:  # `schema` alone is the name of the document's own form
+            if value is not None:  # in the JSON documents of exhume, `schema` is the version of the document
                 out["stored_schema" if key == "schema" else key] = value
         if self.note:
             out["note"] = self.note
@@ -95,8 +100,8 @@ class Section(NamedTuple):
 class Run(Sequence[Section], ABC):
     """Many sections, each created when it is accessed; none of them is a gap, and none has others nested in it.
 
-    `span` holds the stored bytes of all, and `parent` is that of each.  `make` makes the section of a number, and
-    `names` returns the names of all without making them.
+    `span` has the stored bytes of all, and `parent` is that of each.  `make` makes the section of a number (its
+    index), and `names` returns the names of all without making them.
     """
 
     sorts: Sequence[int]
@@ -123,15 +128,15 @@ class Run(Sequence[Section], ABC):
 
     @abstractmethod
     def sizes(self, first: int = 0, last: int | None = None) -> Iterator[int]:
-        """The sizes of the sections `[first, last)`."""
+        """Yield the sizes in bytes of the sections `[first, last)`."""
 
     @abstractmethod
     def touching(self, start: int, end: int) -> range:
-        """The numbers of the sections that overlap or adjoin `[start, end)`."""
+        """Return the numbers of the sections that overlap or adjoin `[start, end)`."""
 
     @abstractmethod
     def within(self, start: int, end: int) -> range:
-        """The numbers of the sections that hold any of the stored bytes `[start, end)`."""
+        """Return the numbers of the sections that have any of the stored bytes `[start, end)`."""
 
     @cached_property
     def forms(self) -> dict[int, Section]:
@@ -139,10 +144,13 @@ class Run(Sequence[Section], ABC):
         return self._forms(self.sorts)
 
     def _forms(self, sorts: Sequence[int]) -> dict[int, Section]:
+        """Return the first section of each number in `sorts`."""
         return {sort: self[sorts.index(sort)] for sort in sorted(set(sorts))}
 
     def sums(self, first: int = 0, last: int | None = None) -> Iterator[tuple[Section, int, int]]:
-        """One section of each kind among the sections `[first, last)`, the number of such sections, and their bytes."""
+        """Yield one section of each kind among the sections `[first, last)`, the number of such sections, and their
+        bytes.
+        """
         forms, sorts = self.forms, self.sorts[first:last]
         counts, sums = Counter(sorts), dict.fromkeys(forms, 0)
         for sort, size in zip(sorts, self.sizes(first, last), strict=True):
@@ -151,7 +159,7 @@ class Run(Sequence[Section], ABC):
 
 
 class PlacedRun(Run):
-    """Many sections of a file, of one kind; `starts` and `ends` ascend and say where each is."""
+    """Many sections of a file, of one kind; `starts` and `ends` ascend and have the offsets of each."""
 
     def __init__(
         self,
@@ -169,24 +177,24 @@ class PlacedRun(Run):
         self._starts, self._ends = starts, ends
 
     def sizes(self, first: int = 0, last: int | None = None) -> Iterator[int]:
-        """The sizes of the sections `[first, last)`."""
+        """Yield the sizes in bytes of the sections `[first, last)`."""
         return map(sub, self._ends[first:last], self._starts[first:last])
 
     def touching(self, start: int, end: int) -> range:
-        """The numbers of the sections that overlap or adjoin the bytes `[start, end)` of the file."""
+        """Return the numbers of the sections that overlap or adjoin the bytes `[start, end)` of the file."""
         return range(bisect_left(self._ends, start), bisect_right(self._starts, end))
 
     def within(self, start: int, end: int) -> range:
-        """The numbers of the sections that hold any of the bytes `[start, end)` of the file."""
+        """Return the numbers of the sections that have any of the bytes `[start, end)` of the file."""
         return range(bisect_right(self._ends, start), bisect_left(self._starts, end))
 
 
 class SectionRun(PlacedRun):
     """Many consecutive sections of a file, none of them unread or nested.
 
-    `bounds` says where each begins, and where the last ends.  `claims(first, last)` says whether every byte of the
-    sections `[first, last)` whose stored bytes have a schema belongs to a field; False says nothing.  With
-    `given_names`, names are from the archive, and say more than kind and number.
+    `bounds` has the offset of each section, and the end of the last.  `claims(first, last)` returns whether every
+    byte of the sections `[first, last)` whose stored bytes have a schema belongs to a field; False is not a verdict.
+    With `given_names`, names are from the archive, and say more than kind and number.
     """
 
     def __init__(
@@ -208,10 +216,10 @@ class SectionRun(PlacedRun):
 
 
 class PayloadRun(Run):
-    """Many parts of the decompressed payload of one section, their `parent`, each a section with its stored bytes.
+    """Many parts of the decompressed payload of one section, their `parent`; each is a section with its stored bytes.
 
-    `starts` says where each begins in the payload, in ascending order.  `sorts` returns 1 for each that is unread,
-    else 0, and is called when kinds are requested: finding out may take time.
+    `starts` has the offset of each in the payload, in ascending order.  `sorts` returns 1 for each that is unread,
+    else 0, and is called when kinds are requested, because it may have to decompress the payload.
     """
 
     def __init__(
@@ -241,7 +249,7 @@ class PayloadRun(Run):
         return self._sorts
 
     def unread(self) -> Iterator[Section]:
-        """The sections that are unread."""
+        """Yield the sections that are unread."""
         return (self[number] for number, sort in enumerate(self.sorts) if sort)
 
     @property
@@ -250,16 +258,18 @@ class PayloadRun(Run):
         return self._forms(self.sorts)
 
     def sizes(self, first: int = 0, last: int | None = None) -> Iterator[int]:
-        """The stored sizes of the sections `[first, last)`: each that of all together."""
+        """Yield the stored sizes of the sections `[first, last)`: for each, that of the whole payload."""
         return repeat(self.span.size, len(range(len(self))[first:last]))
 
     def touching(self, start: int, end: int) -> range:
-        """The numbers of the sections that overlap or adjoin the bytes `[start, end)` of the payload."""
+        """Return the numbers of the sections that overlap or adjoin the bytes `[start, end)` of the payload."""
         first = bisect_left(self._starts, start) - 1
         return range(max(0, first), bisect_right(self._starts, end))
 
     def within(self, start: int, end: int) -> range:
-        """All, if the payload holds any of the stored bytes `[start, end)`: whose these are is not known."""
+        """Return all numbers if the payload has any of the stored bytes `[start, end)`: no part has stored bytes of its
+        own.
+        """
         return range(len(self) if start < self.span.end and self.span.start < end else 0)
 
 
@@ -272,7 +282,9 @@ class Overlap(NamedTuple):
 
 
 class Coverage(NamedTuple):
-    """Totals in bytes over a map."""
+    """Numbers of bytes in a map: claimed by sections, padding, unclaimed (gap), claimed twice (overlap), and of all
+    files.
+    """
 
     claimed: int
     padding: int
@@ -286,13 +298,13 @@ class Coverage(NamedTuple):
 
 
 Tile = Section | SectionRun
-"""An element of a map: a section, or a run of sections that is expanded on request."""
+"""Element of a map before nested sections: a section, or a run that is expanded on request."""
 SectionItem = Section | PlacedRun | PayloadRun
-"""An element of any map: a section, or a run of sections."""
+"""Element of any map: a section, or a run of sections."""
 
 
 def _clipped(parts: Iterable[SectionItem], end: int) -> Iterator[SectionItem]:
-    """The sections, cut at the end of the file; one that reaches further is only partly there."""
+    """Yield the sections, cut at the end of the file: a section that reaches past it is truncated."""
     for section in parts:
         span = section.span
         if span.end <= end:
@@ -306,19 +318,20 @@ def _clipped(parts: Iterable[SectionItem], end: int) -> Iterator[SectionItem]:
 
 
 def _each(parts: Iterable[SectionItem]) -> Iterator[Section]:
-    """All sections by themselves."""
+    """Return all sections, those of runs one by one."""
     return chain.from_iterable(part if isinstance(part, Run) else (part,) for part in parts)
 
 
 def _place(part: SectionItem) -> tuple[int, int]:
+    """Return start and end of a section or run, for sorting."""
     return part.span.start, part.span.end
 
 
 class SectionMap(Sequence[Section]):
     """Sections of one archive in file order, gaps filled in: each file is tiled from its first to its last byte.
 
-    A section that reaches past the end of its file is cut there, and its payload is not read.  `parts` are the sections
-    as they were given: many that are alike as a run.
+    A section that reaches past the end of its file is cut there, and its payload is not read.  `parts` are the
+    sections as they were given, with runs unexpanded.
     """
 
     def __init__(self, files: Iterable[tuple[Source, Iterable[SectionItem]]]) -> None:
@@ -334,7 +347,7 @@ class SectionMap(Sequence[Section]):
             self._add_file(source, sections)
             self._ranges[source.name] = first, len(self.parts)
         counts = (len(part) if isinstance(part, Run) else 1 for part in self.parts)
-        self._firsts = list(accumulate(counts, initial=0))
+        self._firsts = list(accumulate(counts, initial=0))  # number of the first section of each part
 
     def _repr_html_(self) -> str:
         """HTML for a notebook."""
@@ -352,7 +365,9 @@ class SectionMap(Sequence[Section]):
                 nested.setdefault(part.parent, []).append(part)
         placed = sorted(tiles, key=_place)
         ends = accumulate((part.span.end for part in placed), max)
-        if not all(map(le, ends, [part.span.start for part in placed[1:]])):  # single sections of a run overlap
+        if not all(
+            map(le, ends, [part.span.start for part in placed[1:]])
+        ):  # a run overlaps other sections: then they have to be sorted one by one
             placed = sorted(_each(tiles), key=_place)
         at = file_start
         last: SectionItem | None = None
@@ -369,11 +384,13 @@ class SectionMap(Sequence[Section]):
             self._gap(source, at, file_end)
 
     def _push(self, part: SectionItem, nested: dict[str, list[SectionItem]]) -> None:
+        """Add a section and, after it, those that are nested in it."""
         self.parts.append(part)
         for child in sorted(nested.pop(part.name, ()), key=_place) if isinstance(part, Section) else ():
             self._push(child, nested)
 
     def _gap(self, source: Source, start: int, end: int) -> None:
+        """Add a section for bytes that no other section has."""
         if end > start:
             span = Span(source.name, start, end)
             self.parts.append(Section(f"gap@{start}", span, SectionKind.GAP, note="no structure claims these bytes"))
@@ -396,28 +413,30 @@ class SectionMap(Sequence[Section]):
         return _each(self.parts)
 
     def parts_of(self, source: str) -> list[SectionItem]:
-        """The parts that are in one file."""
+        """Return the parts that are in one file."""
         first, last = self._ranges[source]
         return self.parts[first:last]
 
     def tiles(self) -> Iterator[Section]:
-        """The sections that tile the files (nested ones left out)."""
+        """Yield the sections that tile the files (nested ones left out)."""
         return _each(part for part in self.parts if part.parent is None)
 
     def sums(self, *, tiles: bool = False) -> Iterator[tuple[Section, int, int]]:
-        """For each kind of section in every run: one section, the number of such sections, and their bytes; all others
-        singly.  With `tiles`, nested ones are left out.
+        """Yield a section, how many such sections there are, and their bytes: for each kind in a run, and each other
+        section.
+
+        With `tiles`, nested ones are left out.
         """
         parts = (part for part in self.parts if not tiles or part.parent is None)
         runs = (part.sums() if isinstance(part, Run) else ((part, 1, part.span.size),) for part in parts)
         return chain.from_iterable(runs)
 
     def gaps(self) -> list[Section]:
-        """Spans that nothing claims."""
+        """Return the sections of bytes that nothing claims."""
         return [part for part in self.parts if isinstance(part, Section) and part.kind is SectionKind.GAP]
 
     def named(self, name: str) -> Section:
-        """The section of that name; raises `EntryNotFoundError`."""
+        """Return the section of that name, the last one if there are several; raises `EntryNotFoundError`."""
         found = max((number for number, known in enumerate(self.names()) if known == name), default=None)
         if found is None:
             where = Span(next(iter(self.sources)), 0, 0) if len(self.sources) == 1 else None
@@ -426,23 +445,24 @@ class SectionMap(Sequence[Section]):
         return self._section(found)
 
     def stored(self, section: Section) -> Iterator[bytes]:
-        """The stored bytes of a section in chunks."""
+        """Yield the stored bytes of a section in chunks."""
         source = self.sources[section.span.source]
         start = section.span.start - source.origin
         return source.chunks(start, start + section.span.size)
 
     def names(self) -> Iterator[str]:
-        """The names of all sections."""
+        """Yield the names of all sections."""
         return chain.from_iterable(p.names() if isinstance(p, Run) else (p.name,) for p in self.parts)
 
     def at(self, offset: int, source: str | None = None) -> list[Section]:
-        """Sections that hold a byte, outermost first."""
+        """Return the sections that contain a byte, outermost first."""
         return list(map(self._section, self.numbers_at(offset, source)))
 
     def numbers_at(self, offset: int, source: str | None = None, *, payload: int | None = None) -> list[int]:
-        """The numbers of the sections that hold a byte, outermost first.
+        """Return the numbers of the sections that contain a byte, outermost first.
 
-        No stored byte is that of one part of a payload: parts are found by the offset in the `payload`.
+        A part of a payload has no stored bytes of its own: it is found by the offset `payload` in the decompressed
+        payload.
         """
         found = []
         for first, part in zip(self._firsts, self.parts, strict=False):
@@ -457,7 +477,7 @@ class SectionMap(Sequence[Section]):
         return found
 
     def coverage(self) -> Coverage:
-        """The numbers of bytes that are claimed, padding, gaps, and claimed twice."""
+        """Return the numbers of bytes that are claimed, padding, gaps, and claimed twice."""
         padding = sum(size for s, _, size in self.sums(tiles=True) if s.kind is SectionKind.PADDING)
         gap = sum(s.span.size for s in self.gaps())
         overlap = sum(o.span.size for o in self.overlaps)

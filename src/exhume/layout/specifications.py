@@ -1,4 +1,9 @@
-"""The specifications that come with exhume: their files, and what they say of fields, for explain."""
+"""The specifications that come with exhume: their files, and their documentation of fields, for `explain`.
+
+`explain` shows each field of an archive with its type and documentation.  Here these are looked up by the class that
+Kaitai's compiler generated for a type (package `exhume_ksy.debug`), or by the type itself if it was compiled at run
+time (`describe_traced`).  Keys that begin with `-` are exhume's own additions to Kaitai's language.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +24,23 @@ from exhume.errors import EntryNotFoundError, MissingDependencyError, Specificat
 from exhume.layout.ksy_files import parse_yaml
 
 SPECS_PACKAGE = "exhume_ksy"
+"""Package with the specifications and the code that is generated from them."""
 
 
 @dataclass(frozen=True, slots=True)
 class FieldDoc:
-    """Documentation of a field or type in a specification."""
+    """Documentation of a field or type in a specification.
+
+    Attributes:
+        type: Type as `explain` names it, such as `u4[]`.
+        doc_ref: Section of the format's own description.
+        enum: Name of the enum of its values.
+        checksum: Algorithm, if the field is a checksum (`-checksum`).
+        unit: Unit of a number (`-unit`).
+        representation: Template of the one line that stands for a structure (`-webide-representation`).
+        is_scalar: Whether a structure stands for one of its values (`-scalar`).
+        parsed_as: Specification of the content of a string (`-parsed-as`).
+    """
 
     type: str = ""
     doc: str = ""
@@ -37,13 +54,13 @@ class FieldDoc:
 
 
 def camel(name: str) -> str:
-    """`block_body` as the compiler names its class: `BlockBody`."""
+    """Return `block_body` as the compiler names its class: `BlockBody`."""
     return "".join(part[:1].upper() + part[1:] for part in name.split("_"))
 
 
 @functools.cache
 def spec(id: str) -> dict[str, Any]:
-    """A whole specification as its JSON form; raises `KeyError` for unknown ids."""
+    """Return a whole specification as its JSON form; raises `KeyError` for unknown ids."""
     resource = importlib.resources.files(SPECS_PACKAGE) / "specs" / f"{id}.json"
     try:
         loaded: dict[str, Any] = json.loads(resource.read_text(encoding="utf-8"))
@@ -54,7 +71,7 @@ def spec(id: str) -> dict[str, Any]:
 
 @functools.cache
 def _type_specs(id: str) -> dict[str, dict[str, Any]]:
-    """Every type of a specification by the qualified name of its generated class."""
+    """Return every type of a specification by the qualified name of its generated class."""
     found: dict[str, dict[str, Any]] = {}
 
     def add(qualname: str, content: dict[str, Any]) -> None:
@@ -67,7 +84,7 @@ def _type_specs(id: str) -> dict[str, dict[str, Any]]:
 
 
 def documented(name: str) -> str:
-    """The documentation of a type, `id` or `id::type::subtype`, in its specification.  Raises `KeyError` for others."""
+    """Return the documentation of a type, `id` or `id::type::subtype`.  Raises `KeyError` for others."""
     id, *types = name.split("::")
     content = spec(id)
     for type in types:
@@ -77,7 +94,7 @@ def documented(name: str) -> str:
 
 @functools.cache
 def describe_type(cls: Any) -> dict[str, FieldDoc]:
-    """The documentation of each field and instance of a generated class; the key "" is the type itself."""
+    """Return the documentation of each field and instance of a generated class; the key "" is the type itself."""
     try:
         types = _type_specs(cls.__module__.rsplit(".", 1)[-1])
     except KeyError:
@@ -96,7 +113,10 @@ def describe_traced(type: Type) -> dict[str, FieldDoc]:
 
 
 def _described(around: Sequence[Mapping[str, Any]]) -> dict[str, FieldDoc]:
-    """The documentation of the last of several types, each of which encloses the next."""
+    """Return the documentation of the last of several types, each of which encloses the next.
+
+    The keys are those of fields, "" for the type, and `enum NAME NUMBER` for the values of enums.
+    """
     content, enums = around[-1], _enum_docs(around)
     described = {"": FieldDoc(doc=_text(content.get("doc")), doc_ref=_text(content.get("doc-ref")))}
     scalar = content.get("-scalar")
@@ -121,7 +141,7 @@ def _described(around: Sequence[Mapping[str, Any]]) -> dict[str, FieldDoc]:
 
 
 def _enum_docs(around: Sequence[Mapping[str, Any]]) -> dict[str, dict[int, FieldDoc]]:
-    """The documentation of the enum values that a type can see: its own, those of enclosing types, and the file's."""
+    """Return the documentation of the enum values that a type can use: its own, and those of enclosing types."""
     found: dict[str, dict[int, FieldDoc]] = {}
     for content in around:
         for name, values in content.get("enums", {}).items():
@@ -135,6 +155,7 @@ def _enum_docs(around: Sequence[Mapping[str, Any]]) -> dict[str, dict[int, Field
 
 
 def _text(value: Any) -> str:
+    """Return a string, or a list of strings, on one line."""
     if isinstance(value, list):
         value = "; ".join(map(str, value))
     return " ".join(str(value).split()) if value else ""
@@ -157,17 +178,17 @@ NESTED_META = ("encoding", "endian", "bit-endian")
 
 
 def folder() -> Path:
-    """The folder that holds the specifications."""
+    """Return the folder that contains the specifications."""
     return Path(str(importlib.resources.files(SPECS_PACKAGE))) / "ksy"
 
 
 def ids() -> list[str]:
-    """The ids of all specifications, in alphabetical order."""
+    """Return the ids of all specifications, in alphabetical order."""
     return sorted(path.stem for path in folder().glob("*.ksy"))
 
 
 def specification(id: str, *, bundle: bool = False) -> str:
-    """The text of one specification; with `bundle` self-contained, as `bundled` makes it.
+    """Return the text of one specification; with `bundle` self-contained, as `bundled` makes it.
 
     Raises `EntryNotFoundError` for an unknown id; propagates errors from `bundled`.
     """
@@ -180,11 +201,11 @@ def specification(id: str, *, bundle: bool = False) -> str:
 
 
 def bundled(path: Path) -> str:
-    """A specification rewritten to import nothing: everything that it imports, directly or not, becomes a nested type.
+    """Return a specification rewritten to import nothing: all imports, direct or not, become nested types.
 
     A specification without imports is unchanged; others lose their comments.  Imported types must not use `_root`
-    (the lint of `ksy/` sees to that).  Raises `SpecificationError` for a type that has the name of an import, and for a
-    file that is not a specification; `MissingDependencyError` without PyYAML (extra `ksy`).
+    (the lint of `ksy/` ensures that).  Raises `SpecificationError` for a type that has the name of an import, and
+    for a file that is not a specification; `MissingDependencyError` without PyYAML (extra `ksy`).
     """
     root = parse_yaml(path)
     waiting = _imports(root)
@@ -209,11 +230,12 @@ def bundled(path: Path) -> str:
 
 
 def _imports(spec: Any) -> list[str]:
+    """Return the imports of a specification."""
     return list(spec["meta"].get("imports", ()))
 
 
 def _yaml(value: Any) -> str:
-    """A value as YAML text.  Raises `MissingDependencyError` if PyYAML is not installed."""
+    """Return a value as YAML text.  Raises `MissingDependencyError` if PyYAML is not installed."""
     try:
         import yaml
     except ImportError:
@@ -237,7 +259,9 @@ def _yaml(value: Any) -> str:
 
 @functools.cache
 def reaches(type: Type) -> bool:
-    """Whether a structure may have fields outside of its own bytes."""
+    """Return whether a structure may have fields outside of its own bytes: instances with `pos`, in it or in its
+    fields.
+    """
     seen, waiting = {type}, [type]
     while waiting:
         for one in waiting.pop().fields():

@@ -1,6 +1,8 @@
 """The run-time support of readers that record the position of each field (`exhume.compiler.emit.modules`).
 
-`Places` has the positions of the elements of an array: every start of a short one, one in a fixed number of a long one.
+These traced readers are for `explain`, which shows where each field is.  `Traced` is the base class of their
+objects, and `Lazily` a long list whose elements are read again when they are shown.  `Places` has the positions of
+the elements of an array: every start of a short one, one in a fixed number of a long one, so that memory is bounded.
 """
 
 from __future__ import annotations
@@ -23,10 +25,10 @@ from exhume.io.local import release
 from exhume.layout.fast import LayoutError
 
 STARTS = 1 << 17
-"""Starts of elements that are kept: with one more, every other is dropped."""
+"""Most starts of elements that are kept: with one more, every other is dropped."""
 
 BLOCKS = 8
-"""Runs of elements between kept starts whose own starts stay known."""
+"""Most blocks (runs of elements between two kept starts) whose own starts stay known."""
 
 
 class Places(Sequence[dict[str, Any]]):
@@ -49,7 +51,7 @@ class Places(Sequence[dict[str, Any]]):
         """Number of elements with an end of their own; even ones (all of `width` bytes, or all empty) have none."""
         self.at: int = first
         """End of the last of them, as a position in the stream."""
-        self._even = 0
+        self._even = 0  # number of elements that are all of `width` bytes, or all empty
         self._open = False  # whether there is one more element, read in part
         self._walked = walked
         self._blocks: dict[int, list[int]] = {}  # all starts from a kept one to the next, by the index of the kept one
@@ -88,12 +90,12 @@ class Places(Sequence[dict[str, Any]]):
         self._blocks.clear()
 
     def starting(self, at: int, find: Callable[[Sequence[int], int], int]) -> int:
-        """Number of elements that start before a position (`find` is `bisect_left`), or up to it (`bisect_right`)."""
+        """Return how many elements start before a position (`find` is `bisect_left`), or up to it (`bisect_right`)."""
         number = find(self._starts, at) - 1
         return 0 if number < 0 else number * (self.mask + 1) + find(self._block(number), at)
 
     def start(self, index: int) -> int:
-        """The position of an element."""
+        """Return the position of an element."""
         if not self.known or not index:
             return self._first + index * self._width
         if index >= self.known:
@@ -102,7 +104,9 @@ class Places(Sequence[dict[str, Any]]):
         return self._block(number)[after] if after else self._starts[number]
 
     def _block(self, number: int) -> list[int]:
-        """The starts of the `mask + 1` elements from a kept start to the next."""
+        """Return the starts of the `mask + 1` elements from a kept start to the next; they are found by reading these
+        again.
+        """
         known = self._blocks.get(number)
         if known is None:
             first = number * (self.mask + 1)
@@ -137,7 +141,7 @@ class Places(Sequence[dict[str, Any]]):
         return place
 
     def touching(self, start: int, end: int) -> range:
-        """The elements that hold any of the bytes `[start, end)` of the stream."""
+        """Return the numbers of the elements that have any of the bytes `[start, end)` of the stream."""
         if end <= start or not len(self):
             return range(0)
         if self._width:
@@ -151,14 +155,15 @@ class Places(Sequence[dict[str, Any]]):
 
 View = bytes | memoryview
 Place = list[Any]
-"""The view, where a field starts and ends in it (None: it did not end), and the same for each element."""
+"""Place of a field: its view, start and end in it (None: reading failed), and `[start, end]` of each element."""
 
 
 class Traced:
     """A structure that remembers the place of each of its fields.
 
-    `PLACES` has the places by field, in the order in which reading began; a field that failed has the problem as a
-    fourth item.  `PARTIALS` has the parts that were read of fields that failed.
+    `PLACES` has the places by field, in the order in which reading began; a field that failed has the problem as one
+    more item.  `PARTIALS` has the parts that were read of fields that failed.  `TYPE` is its type in the
+    specification.
     """
 
     PLACES: dict[str, Place]
@@ -192,7 +197,7 @@ class Many(Sequence[Any]):
 
 
 RELEASED = 32 << 20
-"""Bytes of a mapped file whose pages are released at a time."""
+"""Bytes of a mapped file after which its pages are released, so that reading a long list takes little memory."""
 
 
 class Lazily(Sequence[Any]):
@@ -208,12 +213,12 @@ class Lazily(Sequence[Any]):
         """The readable part of one more element, which could not be read completely."""
         self.places: Beginnings = Beginnings(self)
         self._view = view
-        self._released = at
-        self._run = run
+        self._released = at  # end of the bytes whose pages were released
+        self._run = run  # the budget of the reading
         self._read = read
-        self._held: list[Any] = []
+        self._held: list[Any] = []  # the elements, if expressions use them
         self.begun: bool = False
-        """Whether one more began, at `stop`, and did not end."""
+        """Whether one more element began, at `stop`, and did not end."""
         self.reaches = True
         """Whether elements may have fields outside of their own bytes."""
 
@@ -224,7 +229,7 @@ class Lazily(Sequence[Any]):
 
     def _walked(self, index: int, at: int) -> Iterator[int]:
         """Yield the end of each element from `index` on, which starts at `at`."""
-        run = type(self._run)(self._run.size)  # they were read before: these do not count
+        run = type(self._run)(self._run.size)  # a fresh budget: these elements were paid for when they were read first
         while True:
             _, at = self._read(at, index, run)
             index += 1
@@ -286,24 +291,24 @@ class Beginnings(Sequence[tuple[int, int | None]]):
         return found.start(index), found.start(index + 1) if index < found.known else None
 
     def touching(self, start: int, end: int) -> range:
-        """The elements that have a byte in `[start, end)`, or begin there."""
+        """Return the numbers of the elements that have a byte in `[start, end)`, or begin there."""
         found = self._of.found
         first = max(0, found.starting(start, bisect_right) - 1)
         return range(first, min(len(self), found.starting(end, bisect_left) + self._of.begun))
 
 
 def type_of(value: Traced) -> Type:
-    """The type of a structure in its specification."""
+    """Return the type of a structure in its specification."""
     return value.TYPE
 
 
 def slot(id: str) -> str:
-    """The attribute that holds a field."""
+    """Return the attribute for a field; names that are keywords of Python get an underscore."""
     return f"{id}_" if keyword.iskeyword(id) else id
 
 
 def named(value: Any, type: Type, id: str) -> Any:
-    """A value, or each of several, with its name if the field's enum has one for it."""
+    """Return the value of the field `id`, or each of several, with its name if the field's enum has one for it."""
     kind = type.field(id).one
     names: Mapping[int, str] = kind.enum.values if isinstance(kind, (Integer, Bits)) and kind.enum is not None else {}
 
@@ -325,6 +330,7 @@ def keep(value: Traced, error: Exception) -> None:
     The structure around it then keeps this part of its own field.
     """
     places, partials = value.PLACES, value.PARTIALS
+    # The field being read is the last one without an end, or whose checks have not passed.
     open_ = (id for id, place in reversed(places.items()) if place[2] is None or id in partials)
     id = next(open_, None)
     if id is not None:

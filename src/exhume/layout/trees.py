@@ -1,4 +1,8 @@
-"""Field trees: a field, the one value that stands for a structure, and trees that are made when they are shown."""
+"""Field trees: a field, the one value that stands for a structure, and trees that are made when they are shown.
+
+`explain` shows a parsed structure as a tree of fields, each with its position, value and documentation.  Structures
+are objects of Kaitai's debug classes, which record positions, or `Traced` ones of a specification of a user.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +17,10 @@ from exhume_ksy.debug._stream import Position
 from exhume.compiler.front.model import Type
 from exhume.errors import Span, shorten
 from exhume.findings import Check
+from exhume.layout.fast import RAISED
+from exhume.layout.kaitai import FAILURES
 from exhume.layout.specifications import FieldDoc, camel
-from exhume.layout.tracing import Traced, slot, type_of
+from exhume.layout.tracing import Lazily, Traced, slot, type_of
 
 
 @dataclass(slots=True)
@@ -51,7 +57,7 @@ class Field:
         return self.value if number is None else f"0x{int(number[1]):x}{number[2] or ''}"
 
     def walk(self, depth: int = 0) -> Iterator[tuple[int, Field]]:
-        """`(depth, field)` of this field and all below it, outermost first."""
+        """Yield `(depth, field)` of this field and all below it, outermost first."""
         yield depth, self
         for child in self.children:
             yield from child.walk(depth + 1)
@@ -59,7 +65,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class EvenPositions(Sequence[Any]):
-    """Positions of elements of one width."""
+    """Start and end of elements that all have `width` bytes, from `start` on."""
 
     start: int
     width: int
@@ -75,7 +81,10 @@ class EvenPositions(Sequence[Any]):
 
 @dataclass(frozen=True, slots=True)
 class ElementPlaces(Sequence[Any]):
-    """The places of elements as the debug classes have them, made when they are used."""
+    """The places of elements as the debug classes have them, made when they are used.
+
+    `many` has start and end (None: reading failed) of each, in the bytes `view`.
+    """
 
     many: Sequence[Any]
     view: Any
@@ -136,9 +145,10 @@ def held(node: Field) -> Iterator[Field]:
 
 
 def paged(page: tuple[str, int] | None, path: str, count: int, size: int) -> Sequence[int] | None:
-    """The elements of an array to show for a page of `size` elements: those on the page, or the one that contains it.
+    """Return the elements of an array to show for a page of `size` elements: those on it, or the one that contains it.
 
-    `page` is the path of an array and the number of the first element; None: the page is not about the array at `path`.
+    `page` is the path of an array and the number of the first element; None: the page is not about the array at
+    `path`.
     """
     if page is None:
         return None
@@ -155,16 +165,19 @@ def paged(page: tuple[str, int] | None, path: str, count: int, size: int) -> Seq
 
 @functools.cache
 def instances_of(cls: Any) -> tuple[str, ...]:
-    """Instances of a generated class, in the order of the specification."""
+    """Return the instances of a generated class, in the order of the specification."""
     return tuple(name for name, value in vars(cls).items() if isinstance(value, property))
 
 
 _NUMBER = re.compile(r"[usb]\d")
+"""Type of a stored integer."""
+
 PLACEHOLDER = re.compile(r"\{([\w.]+)(?::(\w+)(?:[^\w{}][^{}]*)?)?\}")
+"""Placeholder of a representation: `{path}` or `{path:form}`, where the form is `dec`, `hex` or `sep`."""
 
 
 def is_one_line(made: Field, kind: FieldDoc) -> bool:
-    """Whether a structure only encodes one value: a number, or bytes and the text that they spell."""
+    """Return whether a structure only encodes one value: a number, or bytes and the text that they spell."""
     whole = PLACEHOLDER.fullmatch(kind.representation)
     if whole is None or kind.is_scalar:
         return kind.is_scalar
@@ -173,7 +186,7 @@ def is_one_line(made: Field, kind: FieldDoc) -> bool:
 
 
 def _represented(made: Field, path: str, form: str | None) -> Any:
-    """The value that a placeholder of a representation stands for; None when it is absent."""
+    """Return the value that a placeholder of a representation stands for; None if it is absent."""
     at = made
     for name in path.split("."):
         if at is not made and not at.children:
@@ -186,6 +199,7 @@ def _represented(made: Field, path: str, form: str | None) -> Any:
     if isinstance(value, (bytes, bytearray)):
         return value.hex() if form == "hex" else shorten(bytes(value), 80) if value else ""
     if isinstance(value, int) and not isinstance(value, bool) and form != "dec" and _NUMBER.match(at.type):
+        # Digits for all bytes of the number; two for each.
         width = 2 * at.span.size if at.span is not None and at.span.payload is None else 0
         return f"0x{value:0{width}x}" if value >= 0 else str(value)
     if isinstance(value, str) and at.children and at.children[0].name == "[0]":
@@ -196,11 +210,12 @@ def _represented(made: Field, path: str, form: str | None) -> Any:
 
 
 def _empty(value: Any) -> Any:
+    """Return an empty string in place of None."""
     return "" if value is None else value
 
 
 def summary_of(value: Any, made: Field, representation: str) -> Any:
-    """The one value that represents a structure: the specification's `-webide-representation`, else its `value`
+    """Return the one value that represents a structure: the specification's `-webide-representation`, else its `value`
     instance, else its `name` (fields distinguished by a number).
     """
     if whole := PLACEHOLDER.fullmatch(representation):
@@ -221,6 +236,7 @@ def summary_of(value: Any, made: Field, representation: str) -> Any:
             return str(_empty(given.get(one[1]) if found is None else found))
 
         filled = PLACEHOLDER.sub(filled_for, representation)
+        # No representation if all of its placeholders are empty.
         return filled if PLACEHOLDER.sub("", representation).strip() != filled.strip() else None
     instances = type_of(value).instances if isinstance(value, Traced) else instances_of(value.__class__)
     wanted = "value" if "value" in instances else "name" if "name" in instances else None
@@ -228,7 +244,7 @@ def summary_of(value: Any, made: Field, representation: str) -> Any:
 
 
 def qualified_name(value: Any) -> str:
-    """The qualified name of a structure's type in Kaitai's Python classes, enclosing types first."""
+    """Return the qualified name of a structure's type in Kaitai's Python classes, enclosing types first."""
     if not isinstance(value, Traced):
         return type(value).__qualname__
     names: list[str] = []
@@ -237,3 +253,17 @@ def qualified_name(value: Any) -> str:
         names.insert(0, camel(around.id))
         around = around.parent
     return ".".join(names)
+
+
+def element_of(values: Sequence[Any], index: int) -> tuple[Any, str]:
+    """Return one element of a list, or as much of it as could be parsed, and why not more."""
+    try:
+        return (values.shown(index) if isinstance(values, Lazily) else values[index]), ""
+    except (*FAILURES, *RAISED) as error:
+        return getattr(error, "partial", None), shorten(error, 160)
+
+
+def begins_here(start: Any) -> bool:
+    """Whether any byte of a field is in the explained window: a field elsewhere is in another section."""
+    stream = getattr(start, "stream", None)
+    return stream is not None and int(start) < stream.size()

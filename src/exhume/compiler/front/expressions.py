@@ -1,6 +1,7 @@
 """The expression language of Kaitai Struct: text to a tree, and the tree with constants folded.
 
-See the user guide of Kaitai Struct, "Expression language".
+`parse` makes the tree, whose nodes are the classes below; `fold` computes its constant parts; `replaced`, `nodes`
+and `names` work on trees.  See the user guide of Kaitai Struct, "Expression language".
 """
 
 from __future__ import annotations
@@ -123,6 +124,7 @@ class Choice:
 
 Expr = Literal | Array | Name | EnumValue | SizeOf | Format | Member | Index | Call | Cast | Unary | Binary | Choice
 
+# The next token of an expression, after spaces.
 _TOKEN = re.compile(
     r"""\s*(?:
     (?P<float>\d*\.\d+(?:[eE][+-]?\d+)?|\d+(?:\.(?![\w.])|[eE][+-]?\d+))
@@ -143,9 +145,11 @@ _LEVELS: tuple[tuple[str, ...], ...] = (
     ("+", "-"),
     ("*", "/", "%"),
 )
+"""Binary operators by precedence, those that bind least first."""
 MOST_DIGITS = 200
-"""Digits of a number in an expression: no layout comes near, and Python is slow for very long ones."""
+"""Most digits of a number in an expression: no layout needs so many, and Python is slow for very long ones."""
 
+# Characters by the letter of their escape in double-quoted strings.
 _ESCAPES = {"a": "\a", "b": "\b", "t": "\t", "n": "\n", "v": "\v", "f": "\f", "r": "\r", "e": "\x1b"}
 _ESCAPES |= {one: one for one in "\"'\\"}
 
@@ -155,12 +159,16 @@ SPECIAL = frozenset(("_", "_index", "_io", "_parent", "_root", "_sizeof"))
 
 
 def is_private(name: str) -> bool:
-    """Whether a name is like those that Python keeps to itself, which no specification needs."""
+    """Return whether a name begins or ends with `__`, as those that Python reserves; no specification needs one."""
     return name.startswith("__") or name.endswith("__")
 
 
 class _Parser:
-    """Recursive descent over the tokens of one expression."""
+    """Recursive descent over the tokens of one expression: a method for each level of precedence.
+
+    `tokens` are pairs of kind (the names of the groups in `_TOKEN`, or "end") and text; `at` is the index of the
+    next one.
+    """
 
     def __init__(self, text: str) -> None:
         """Split `text` into tokens. Raises `UnsupportedError` at a character that starts none."""
@@ -181,6 +189,7 @@ class _Parser:
         self.at = 0
 
     def whole(self) -> Expr:
+        """Parse all of the text as one expression."""
         parsed = self.choice()
         if self.tokens[self.at][0] != "end":
             raise UnsupportedError(f"expression {self.text!r}: {self.found()} was not expected")
@@ -204,11 +213,12 @@ class _Parser:
         return None
 
     def need(self, wanted: str) -> None:
+        """Consume the next token, which has to be `wanted`."""
         if self.take(wanted) is None:
             raise UnsupportedError(f"expression {self.text!r}: {wanted!r} is missing before {self.found()}")
 
     def found(self) -> str:
-        """The next token, for messages."""
+        """Return the next token, for messages."""
         kind, text = self.tokens[self.at]
         return "its end" if kind == "end" else repr(text)
 
@@ -222,18 +232,21 @@ class _Parser:
         return Choice(condition, then, self.choice())
 
     def either(self) -> Expr:
+        """Parse `a or b`, or an expression of higher precedence."""
         left = self.both()
         while self.take("or"):
             left = Binary("or", left, self.both())
         return left
 
     def both(self) -> Expr:
+        """Parse `a and b`, or an expression of higher precedence."""
         left = self.negated()
         while self.take("and"):
             left = Binary("and", left, self.negated())
         return left
 
     def negated(self) -> Expr:
+        """Parse `not a`, or an expression of higher precedence."""
         return Unary("not", self.negated()) if self.take("not") else self.level(0)
 
     def level(self, depth: int) -> Expr:
@@ -248,13 +261,14 @@ class _Parser:
         return left
 
     def signed(self) -> Expr:
+        """Parse `-a`, `~a` or `+a`, or an expression of higher precedence."""
         if op := self.take("-", "~"):
             return _signed(Unary(op, self.signed()))
         self.take("+")
         return self.postfix()
 
     def postfix(self) -> Expr:
-        """A primary with what follows it, from left to right: `[index]`, `.name`, `.name(arguments)`, `.as<type>`."""
+        """Parse a primary and all of `[index]`, `.name`, `.name(arguments)` and `.as<type>` that follow it."""
         of = self.primary()
         while True:
             if self.take("["):
@@ -302,7 +316,9 @@ class _Parser:
                 return tuple(found)
 
     def primary(self) -> Expr:
-        """A literal, a name, a list, `sizeof<type>`, or an expression in parentheses; a list of bytes is a literal."""
+        """Parse a literal, a name, a list, `sizeof<type>`, or an expression in parentheses; a list of bytes is a
+        literal.
+        """
         kind, text = self.tokens[self.at]
         self.at += 1
         if kind == "int":
@@ -355,8 +371,9 @@ class _Parser:
 
 
 def _format_end(text: str, at: int) -> int:
-    """The place after the quotation mark that closes a format string, from within it."""
+    """Return the position after the quotation mark that closes a format string; `at` is inside it."""
     while at < len(text) and text[at] != '"':
+        # An escape is two characters.
         at = _braces_end(text, at) if text[at] == "{" else at + 1 + (text[at] == "\\")
     if at >= len(text):
         raise UnsupportedError(f"format string {text!r}: it is not closed")
@@ -364,7 +381,9 @@ def _format_end(text: str, at: int) -> int:
 
 
 def _braces_end(text: str, at: int) -> int:
-    """The place after the brace that closes an expression in a format string, from the brace that opens it."""
+    """Return the position after the brace that closes an expression in a format string; `at` is that of the opening
+    one.
+    """
     at += 1
     while text[at : at + 1] != "}":
         found = _TOKEN.match(text, at) or re.compile(r"\s+(?=\})").match(text, at)
@@ -375,7 +394,7 @@ def _braces_end(text: str, at: int) -> int:
 
 
 def _format_parts(text: str) -> Iterator[Expr]:
-    """The parts of the inside of a format string: expressions in braces, which may have strings in them, and text."""
+    """Yield the parts inside a format string: expressions in braces, which may have strings in them, and text."""
     at = 0
     while at < len(text):
         if text[at] == "{":
@@ -410,7 +429,9 @@ def _unescape(text: str) -> str:
 
 
 def parse(text: Any) -> Expr:
-    """The tree of an expression in YAML: text, a number or a truth value.  Raises `UnsupportedError` for others."""
+    """Return the tree of an expression in YAML: text, a number or a truth value.  Raises `UnsupportedError` for
+    others.
+    """
     if isinstance(text, float) and not math.isfinite(text):
         raise UnsupportedError(f"{text} is not a number to calculate with")
     if isinstance(text, (bool, int, float)):
@@ -422,6 +443,7 @@ def parse(text: Any) -> Expr:
 
 @functools.lru_cache(maxsize=10_000)
 def _parsed(text: str) -> Expr:
+    """Return the tree of an expression; the most recent ones are kept."""
     try:
         return _Parser(text).whole()
     except RecursionError:
@@ -429,7 +451,7 @@ def _parsed(text: str) -> Expr:
 
 
 def parse_list(text: str) -> tuple[Expr, ...]:
-    """The trees of expressions between commas.  Raises `UnsupportedError` for others."""
+    """Return the trees of expressions between commas.  Raises `UnsupportedError` for others."""
     try:
         return _Parser(text).listed() if text.strip() else ()
     except RecursionError:
@@ -437,8 +459,10 @@ def parse_list(text: str) -> tuple[Expr, ...]:
 
 
 _INTEGERS = frozenset({"u1", "u2", "u4", "u8", "s1", "s2", "s4", "s8"})
+"""Types to which a cast of a number changes nothing, as numbers are unlimited."""
 
 _OPERANDS: dict[str, tuple[type, ...]] = {"not": (bool,), "-": (int, float), "~": (int,)}
+"""Classes of the constants that unary operators take."""
 
 OPPOSITE = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "==": "!=", "!=": "=="}
 """The comparison that is true when a comparison is false."""
@@ -461,6 +485,7 @@ OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "==": operator.eq,
     "!=": operator.ne,
 }
+"""Functions of Python for binary operators."""
 
 
 def replaced(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
@@ -477,7 +502,7 @@ def replaced(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
 
 
 def nodes(expr: Expr) -> list[Expr]:
-    """Every node of a tree."""
+    """Return every node of a tree, innermost first."""
     found: list[Expr] = []
 
     def keep(one: Expr) -> Expr:
@@ -489,7 +514,7 @@ def nodes(expr: Expr) -> list[Expr]:
 
 
 def names(expr: Expr) -> set[str]:
-    """Every name that an expression begins a path with."""
+    """Return every name that an expression begins a path with."""
     found: set[str] = set()
 
     def look(one: Expr) -> Expr:
@@ -502,7 +527,7 @@ def names(expr: Expr) -> set[str]:
 
 
 def items_of(expr: Expr) -> tuple[Expr, ...] | None:
-    """The items of a list that is written out, None for anything else; a list of small numbers is parsed as bytes."""
+    """Return the items of a list that is written out, None for anything else; small numbers are parsed as bytes."""
     if isinstance(expr, Literal) and isinstance(expr.value, bytes):
         return tuple(map(Literal, expr.value))
     return expr.items if isinstance(expr, Array) else None
@@ -511,7 +536,8 @@ def items_of(expr: Expr) -> tuple[Expr, ...] | None:
 def fold(expr: Expr, known: Mapping[Expr, Expr] | None = None, below: Mapping[Expr, int] | None = None) -> Expr:
     """Return a tree with its constant parts computed.
 
-    `known` maps expressions to their values; `below` states that an integer is at least 0 and less than that.
+    `known` maps expressions to their values; `below` maps integers to a bound: they are at least 0 and less than
+    that.
     """
     known, below = known or {}, below or {}
 
@@ -531,7 +557,7 @@ def fold(expr: Expr, known: Mapping[Expr, Expr] | None = None, below: Mapping[Ex
 
 
 def _signed(node: Unary) -> Expr:
-    """`node` computed if it is an operator on a literal."""
+    """Return `node` computed if it is an operator on a literal, else as it is."""
     if not isinstance(node.of, Literal) or type(node.of.value) not in _OPERANDS[node.op]:
         return node
     value = node.of.value
@@ -539,7 +565,9 @@ def _signed(node: Unary) -> Expr:
 
 
 def _folded(node: Binary, below: Mapping[Expr, int]) -> Expr:
-    """`node` computed if both sides are constant, or simplified (`a + 0`); itself if it would fail or be too large."""
+    """Return `node` computed if both sides are constant, or simplified (`a + 0`); as it is if it fails or is too
+    large.
+    """
     left, right = node.left, node.right
     if isinstance(left, Literal) and isinstance(right, Literal) and node.op in OPERATORS:
         if node.op == "<<" and not (isinstance(right.value, int) and right.value < 4 * MOST_DIGITS):

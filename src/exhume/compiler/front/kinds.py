@@ -2,7 +2,7 @@
 common, and the kind of an expression within a type.
 
 Every expression has a kind, and a kind has the members that Kaitai's language defines (`MEMBERS`, `CALLS`) or, for a
-structure, those that the specification declares.  Anything else is refused here, before code is written.
+structure, those that the specification declares.  Anything else is rejected here, before code is written.
 """
 
 from __future__ import annotations
@@ -36,15 +36,16 @@ from exhume.compiler.front.model import Switch as Switch
 from exhume.compiler.front.model import Type
 from exhume.compiler.refusal import UnsupportedError, meant
 
+# Built-in types: `u4le`, `f8`, `b3`.
 _INTEGER = re.compile(r"([us])([1248])(le|be)?$")
 _FLOAT = re.compile(r"f([48])(le|be)?$")
 _BITS = re.compile(r"b([0-9]+)(le|be)?$")
 
 
 def primitive(name: str, owner: Type, enum: Enum | None = None, *, stored: bool = True) -> Kind | None:
-    """The kind of a built-in type; None for names of structures.
+    """Return the kind of a built-in type; None for names of structures.
 
-    Raises `UnsupportedError` when byte order is missing from what is `stored`.
+    Raises `UnsupportedError` if the byte order of a `stored` number is not stated.
     """
 
     def big(stated: str | None, otherwise: str | None, size: int) -> bool:
@@ -130,7 +131,7 @@ def _both(one: Kind, other: Kind) -> Kind:
 def choices(kind: Switch) -> dict[str, list[Kind]]:
     """Return the kinds of values that a switch may yield, by a name for each: a structure's type, or a family.
 
-    Booleans and enums count as integers if there are integers, too.
+    Booleans and enums count as integers if there are integers, too.  The names are those of columns.
     """
     found: dict[str, list[Kind]] = {}
     plain: dict[str, list[Kind]] = {}
@@ -149,7 +150,7 @@ def choices(kind: Switch) -> dict[str, list[Kind]]:
 
 
 def enum_of(kind: Kind) -> Enum | None:
-    """The enum that the values of a kind have names in."""
+    """Return the enum that the values of a kind have names in; None if there is none."""
     if isinstance(kind, (Integer, Bits)):
         return kind.enum
     if isinstance(kind, Sequence):
@@ -161,7 +162,7 @@ def enum_of(kind: Kind) -> Enum | None:
 
 
 def structures(kind: Kind) -> Iterator[Structure]:
-    """The structures that a kind may be."""
+    """Yield the structures that a kind may be."""
     if isinstance(kind, Structure):
         yield kind
     elif isinstance(kind, Sequence):
@@ -178,7 +179,7 @@ _STRANGE = frozenset(("idna", "punycode", "undefined", "unicode_escape", "raw_un
 
 
 def text_encoding(found: object) -> str:
-    """The name of an encoding; raises `UnsupportedError` for any that is not one of characters."""
+    """Return the name of an encoding; raises `UnsupportedError` for any that is not one of characters."""
     known = None
     if isinstance(found, str) and re.fullmatch(r"[A-Za-z0-9_.:-]{1,40}", found) is not None:
         try:
@@ -192,15 +193,16 @@ def text_encoding(found: object) -> str:
 
 
 _LITERALS: dict[type, Kind] = {bool: BOOL, int: INTEGER, float: FLOAT, str: TEXT, bytes: BYTES, type(None): ABSENT}
+"""Kinds of constants, by their class in Python."""
 
 _NUMBERS = frozenset(("integer", "enum", "float"))
 WHOLE = frozenset(("integer",))
 """Families of whole numbers."""
-_ORDERED = _NUMBERS | {"text", "bytes"}
+_ORDERED = _NUMBERS | {"text", "bytes"}  # families whose values have an order
 COMPARED = _ORDERED | {"bool"}
-"""Kinds that can be compared for equality."""
+"""Families whose values can be compared for equality."""
 SHOWN = frozenset(("integer", "text"))
-"""Kinds that a format string may contain."""
+"""Families of values that a format string may contain."""
 
 MEMBERS: dict[str, dict[str, Kind | None]] = {
     "integer": {"to_s": TEXT, "to_i": INTEGER},
@@ -215,8 +217,9 @@ MEMBERS: dict[str, dict[str, Kind | None]] = {
     "unknown": {},
     "absent": {},
 }
-"""The members of each family of kinds and what they give (None: an element).  Structures that are known have those
-that their type declares, besides.
+"""Members of each family of kinds, with the kind of their values (None: that of an element).
+
+Structures of a known type have those that their type declares, in addition.
 """
 
 CALLS: dict[str, dict[str, tuple[tuple[frozenset[str], ...], Kind, int]]] = {
@@ -226,7 +229,7 @@ CALLS: dict[str, dict[str, tuple[tuple[frozenset[str], ...], Kind, int]]] = {
     },
     "bytes": {"to_s": ((frozenset(("text",)),), TEXT, 1)},
 }
-"""Calls with arguments of each family of kinds: the arguments, the result, and how many there must be."""
+"""Methods of each family of kinds: the families of each argument, the kind of the result, and the least arguments."""
 
 WORDS = {
     "integer": "an integer",
@@ -241,16 +244,17 @@ WORDS = {
     "unknown": "a value of unknown type",
     "absent": "nothing",
 }
+"""Families in words, for messages."""
 
 
 def kind_text(kind: Kind) -> str:
-    """A kind in words."""
+    """Return a kind in words."""
     kind = combined(kind)
     return f"a structure of type {kind.type.where}" if isinstance(kind, Structure) else WORDS[family(kind)]
 
 
 def typed(expr: ex.Expr, here: Type, item: Kind) -> Kind:  # noqa: C901 - one case for each form of expression
-    """Kind of an expression's value in a type; `item` is the kind of `_`.
+    """Return the kind of an expression's value in the type `here`; `item` is the kind of `_`.
 
     Raises `UnsupportedError` for a member, an operand or an argument that Kaitai's language does not have.
     """
@@ -264,7 +268,7 @@ def typed(expr: ex.Expr, here: Type, item: Kind) -> Kind:  # noqa: C901 - one ca
             if any(
                 isinstance(kind, Sequence) and not isinstance(one, ex.Array)
                 for one, kind in zip(items, kinds, strict=True)
-            ):  # which may double from one instance to the next
+            ):  # such a list may double in size from one instance to the next
                 raise UnsupportedError("a list of lists that are not written out is not supported")
             if all(_is_byte(one, here, item) for one in items):
                 raise UnsupportedError("a list of single bytes is bytes, of constants only: `+ 0` makes integers")
@@ -306,7 +310,7 @@ def typed(expr: ex.Expr, here: Type, item: Kind) -> Kind:  # noqa: C901 - one ca
 
 
 def _is_byte(expr: ex.Expr, here: Type, item: Kind) -> bool:
-    """Whether Kaitai's compiler takes an element of a list for a byte of bytes."""
+    """Return whether Kaitai's compiler takes an element of a list as a byte, so that the list is bytes."""
     if isinstance(expr, ex.Literal):
         return type(expr.value) is int and 0 <= expr.value < 256
     if isinstance(expr, ex.Choice):
@@ -316,7 +320,7 @@ def _is_byte(expr: ex.Expr, here: Type, item: Kind) -> bool:
 
 
 def _common(kinds: list[Kind], what: str) -> Kind:
-    """The kind that all of some are; raises `UnsupportedError` where they have nothing in common."""
+    """Return the kind that all of some are; raises `UnsupportedError` if they have none in common."""
     found = united(kinds)
     enums = [enum_of(one) for one in map(combined, kinds) if family(one) not in ("unknown", "absent")]
     if any(enums) and any(one is not enums[0] for one in enums):
@@ -327,19 +331,19 @@ def _common(kinds: list[Kind], what: str) -> Kind:
 
 
 def demand(kind: Kind, families: Iterable[str], what: str) -> None:
-    """Raise `UnsupportedError` for a kind of another family; `what` says what is expected."""
+    """Raise `UnsupportedError` for a kind of another family; `what` states what is expected."""
     if family(combined(kind)) not in families:
         raise UnsupportedError(f"{what}, not {kind_text(kind)}")
 
 
 def same_enum(left: Kind, right: Kind) -> bool:
-    """Whether two kinds are values of one enum."""
+    """Return whether two kinds are values of one enum."""
     one, other = enum_of(left), enum_of(right)
     return one is not None and one is other
 
 
 def operation(op: str, left: Kind, right: Kind) -> Kind:
-    """Kind of an operator's result; raises `UnsupportedError` for operands that it does not take."""
+    """Return the kind of an operator's result; raises `UnsupportedError` for operands that it does not take."""
     one, other = family(left), family(right)
     if "enum" in (one, other) and (op not in ("==", "!=") or not same_enum(left, right)):
         raise UnsupportedError(
@@ -364,7 +368,7 @@ def operation(op: str, left: Kind, right: Kind) -> Kind:
 
 
 def _named(id: str, here: Type, item: Kind) -> Kind:
-    """The kind of a name in an expression of the type `here`; `item` is the kind of `_`."""
+    """Return the kind of a name in an expression of the type `here`; `item` is the kind of `_`."""
     if id == "_":
         return item
     if id in ("_index", "_sizeof", REST.id):
@@ -379,12 +383,12 @@ def _named(id: str, here: Type, item: Kind) -> Kind:
 
 
 def _parent(type: Type) -> Kind:
-    """The type around a structure: unknown at the root, one of several where its type is used in several."""
+    """Return the kind of `_parent`: the type around, unknown at the root, any structure if there are several types."""
     return united([Structure(one) for one in type.parents])
 
 
 def _member(of: Kind, name: str) -> Kind:
-    """The kind of `x.name` for an `x` of the kind `of`.  Raises `UnsupportedError` if it has no such member."""
+    """Return the kind of `x.name` for an `x` of the kind `of`.  Raises `UnsupportedError` if it has no such member."""
     of = combined(of)
     if isinstance(of, Structure):
         if name == "_parent":
@@ -406,18 +410,20 @@ def _member(of: Kind, name: str) -> Kind:
 
 
 def _no_member(of: Kind, name: str, known: list[str]) -> UnsupportedError:
+    """Return the error for a member that a kind does not have; `known` are those that it has."""
     more = meant(name, known) or (f" (it has {', '.join(known)})" if known else " (`.as<...>` says what it is)")
     return UnsupportedError(f"{kind_text(of)} has no `{name:.60}`{more}")
 
 
 def _element(of: Kind, at: Kind) -> Kind:
+    """Return the kind of an element; raises `UnsupportedError` if `of` has none or `at` is not an integer."""
     demand(of, {"sequence", "bytes"}, "only a list or bytes have elements")
     demand(at, WHOLE, "an index is an integer")
     return of.of if isinstance(of, Sequence) else BYTE
 
 
 def _called(of: Kind, name: str, given: list[Kind]) -> Kind:
-    """The kind of the result of a method call.  Raises `UnsupportedError` if there is no such method."""
+    """Return the kind of the result of a method call.  Raises `UnsupportedError` if there is no such method."""
     of = combined(of)
     known = CALLS.get(family(of), {})
     if name not in known and name in MEMBERS[family(of)]:

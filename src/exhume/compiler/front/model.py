@@ -1,7 +1,9 @@
-"""Specifications as one resolved model: types, fields, enums and what a value can be; every type found by its name.
+"""Specifications as one resolved model: types, fields, enums and kinds of values; every type found by its name.
 
-A kind is what a field or an expression is: numbers, bits, bytes, strings, structures, many of the same, or one of
-several.  The kinds of fields and expressions are inferred by the `Specifications` that a type belongs to.
+A `Type` is the root of a specification or an entry of `types`; a `Field` is an entry of its `seq`, `instances` or
+`params`.  A kind is the kind of value of a field or an expression: numbers, bits, bytes, strings, structures, a list
+of one of these, or one of several.  The kinds of fields and expressions are inferred by the `Specifications` that a
+type belongs to.
 """
 
 from __future__ import annotations
@@ -25,19 +27,22 @@ _MORE = ("if", "size", "size-eos", "terminator", "pad-right", "process", "valid"
 """Keys of a field whose `repeat-until` cannot be tested inside the element itself; see `Field.last`."""
 
 _REPEATS = ("repeat", "repeat-expr", "repeat-until", "if")
+"""Keys that state how often a field is there."""
+
 _PLACES = ("pos", "io", "value", "parent")
-"""Keys of instances, and `parent` of a field: where or from what they are made."""
+"""Keys of instances for their position or value, and `parent` of a field."""
 
 RESERVED = frozenset(("LayoutError", "View", "UnicodeDecodeError", "AttributeError", "Run"))
-"""Names of classes that readers use."""
+"""Names that generated modules import or use, so that no class of a type may have them."""
 
 KNOWN = frozenset(("id", "type", *_SIZES, "enum", "valid", "contents", *_REPEATS, "doc", "doc-ref", *_PLACES))
-"""Keys of a field that readers are made from; others are refused unless they start with `-`."""
+"""Keys of a field that readers are made from; others are rejected unless they start with `-`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Integer:
-    """An integer; `enum` when its values have names, `size` in bytes (0: it is computed, not stored).
+    """An integer; `enum` if its values have names, `size` in bytes (0: it is computed, not stored), `big` if
+    big-endian.
 
     If it is `decided`, its byte order depends on the data.
     """
@@ -51,7 +56,10 @@ class Integer:
 
 @dataclass(frozen=True, slots=True)
 class Bits:
-    """An integer of `width` bits within bytes; a single bit is a truth value."""
+    """An integer of `width` bits within bytes; a single bit is a truth value.
+
+    `big`: bits start with the highest of a byte.
+    """
 
     width: int
     big: bool
@@ -73,7 +81,7 @@ class SimpleKind:
 
 @dataclass(frozen=True, slots=True)
 class Structure:
-    """A value of a type of some specification."""
+    """A value of a type of some specification; `arguments` are those in `type: entry(n)`."""
 
     type: Type
     arguments: tuple[ex.Expr, ...] = ()
@@ -88,7 +96,10 @@ class Sequence:
 
 @dataclass(frozen=True, slots=True)
 class Switch:
-    """One of several kinds, by the value of an expression; `default` when no case fits (None: bytes or nothing)."""
+    """One of several kinds, by the value of the expression `on`: that of the case that it equals, else `default`.
+
+    Without a default, other values are bytes if the field has a size, and nothing otherwise.
+    """
 
     on: ex.Expr
     cases: tuple[tuple[ex.Expr, Kind], ...]
@@ -101,8 +112,9 @@ DECIDED = "decided"
 """The byte order of types that determine it from the data (`meta/endian/switch-on`)."""
 
 REST = ex.Name("_rest")
-"""Bytes from here to the end of the stream: what `_io.size - _io.pos` says."""
+"""Name for the bytes from here to the end of the stream, in place of `_io.size - _io.pos`."""
 
+# Kinds without details.
 FLOAT, BOOL, TEXT, BYTES, STREAM = (SimpleKind(kind) for kind in ("float", "bool", "text", "bytes", "stream"))
 UNKNOWN, SOME_STRUCTURE, ABSENT = (SimpleKind(kind) for kind in ("unknown", "structure", "absent"))
 INTEGER = Integer()
@@ -110,7 +122,7 @@ BYTE = Integer(size=1)
 
 
 def _class_word(id: str) -> str:
-    """An id as the name of a class; `none`, `true` and `false` would be constants of Python."""
+    """Return an id as the name of a class; `None`, `True` and `False` would be constants of Python."""
     name = "".join(part[:1].upper() + part[1:] for part in id.split("_"))
     return f"{name}_" if name in ("None", "True", "False") else name
 
@@ -137,7 +149,7 @@ class Enum:
         return f"names_{self.type.class_name}_{self.id}"
 
     def number(self, name: str) -> int:
-        """The integer of a name; raises `UnsupportedError` for an unknown one."""
+        """Return the integer of a name; raises `UnsupportedError` for an unknown one."""
         for number, known in self.values.items():
             if known == name:
                 return number
@@ -159,7 +171,9 @@ class ExternalNames:
 
 @dataclass(eq=False)
 class Field:
-    """One item of `seq`, `instances` or `params`."""
+    """One item of `seq`, `instances` or `params`; `raw` has its keys as in the YAML, `owner` is the type that has
+    it.
+    """
 
     id: str
     raw: Mapping[str, Any]
@@ -189,7 +203,9 @@ class Field:
         return None if "_" in ex.names(within) else within
 
     def expr(self, key: str) -> ex.Expr | None:
-        """The expression under a key, or None. Raises `UnsupportedError`, naming the field, for anything else."""
+        """Return the expression under a key, or None.  Raises `UnsupportedError`, naming the field, for anything
+        else.
+        """
         value = self.raw.get(key)
         try:
             return None if value is None else ex.parse(value)
@@ -197,7 +213,7 @@ class Field:
             raise error.within(f"{self.where}: {key}") from None
 
     def call(self, key: str) -> ex.Call | None:
-        """The name and arguments under a key such as `process: xor(1)`, or None.
+        """Return name and arguments under a key such as `process: xor(1)`, or None.
 
         Raises `UnsupportedError` for parentheses with nothing in them.
         """
@@ -267,7 +283,11 @@ def _word(name: Any) -> str:
 
 
 class Specifications(Protocol):
-    """All specifications of one compilation, as their types see them; see `specs.Model`."""
+    """All specifications of one compilation, as their types see them; see `specs.Model`.
+
+    `foreign`: they are those of a user; `given`: names that the caller provides; `schemas`: root types by id.  For
+    `moving`, `drifting` and `shares` see `specs.Model` as well.
+    """
 
     foreign: bool
     given: ExternalNames
@@ -294,7 +314,11 @@ class Specifications(Protocol):
 
 @dataclass(eq=False)
 class Type:
-    """A type of a specification: its root, or one below `types`."""
+    """A type of a specification: its root, or one below `types`.
+
+    `raw` are its keys as in the YAML, `parent` the type that contains its definition, `parents` the types with
+    fields of it.
+    """
 
     id: str
     raw: Mapping[str, Any]
@@ -307,7 +331,7 @@ class Type:
     enums: dict[str, Enum] = field(default_factory=dict)
     parents: list[Type] = field(default_factory=list)
     known: dict[str, int | None] = field(default_factory=dict)
-    """Results that are computed once."""
+    """Sizes that were computed, in bytes (`size`) and bits (`bits`); see `ir.fixed`."""
     suffix: str = ""
     """Suffix that makes the names of its class and reader unique."""
     opaque: bool = False
@@ -360,7 +384,7 @@ class Type:
         return self.parent is not None or (self.model.foreign and any(one.root is self for one in self.parents))
 
     def meta(self, key: str) -> Any:
-        """The value of `meta` here, or in an enclosing type; None if no type has it."""
+        """Return the value of a key of `meta` here, or in an enclosing type; None if no type has it."""
         meta = self.raw.get("meta", {})
         return meta[key] if key in meta else None if self.parent is None else self.parent.meta(key)
 
@@ -399,30 +423,30 @@ class Type:
         return None if self.model.foreign else found
 
     def all(self) -> Iterator[Type]:
-        """This type and all below it."""
+        """Yield this type and all below it."""
         yield self
         for type in self.types.values():
             yield from type.all()
 
     def above(self) -> Iterator[Type]:
-        """This type and those around it."""
+        """Yield this type and those around it, from the inside out."""
         here: Type | None = self
         while here is not None:
             yield here
             here = here.parent
 
     def fields(self) -> list[Field]:
-        """The fields of `seq`, and the instances."""
+        """Return the fields of `seq`, and the instances."""
         return [*self.seq, *self.instances.values()]
 
     def field(self, id: str) -> Field:
-        """The field, instance or parameter of that name; raises `UnsupportedError`."""
+        """Return the field, instance or parameter of that name; raises `UnsupportedError` if there is none."""
         if id not in self._by_id:
             raise UnsupportedError(f"{self.where} has no {id:.60}{meant(id, list(self._by_id))}")
         return self._by_id[id]
 
     def has(self, ids: frozenset[str]) -> bool:
-        """Whether any field, instance or parameter has one of these names."""
+        """Return whether any field, instance or parameter has one of these names."""
         return not ids.isdisjoint(self._by_id)
 
     @cached_property
@@ -432,10 +456,13 @@ class Type:
         return {one.id: one for one in reversed(every)}
 
     def find(self, name: str) -> Type:
-        """The type that a name means here; raises `UnsupportedError`."""
+        """Return the type that a name means here, `entry` or `other::entry`; raises `UnsupportedError` if there is
+        none.
+        """
         first, *rest = name.split("::")
         if not first:  # from the root on
             return self.root.find("::".join(rest)) if rest else self.root
+        # From the inside out: types below each, and at last the root itself.
         here: Type | None = self
         while here is not None:
             if first in here.types:
@@ -448,7 +475,7 @@ class Type:
         return self.model.schema(first, self).below(rest)
 
     def below(self, names: list[str]) -> Type:
-        """The type at the end of a path of nested types. Raises `UnsupportedError` when there is none."""
+        """Return the type at the end of a path of nested types.  Raises `UnsupportedError` if there is none."""
         found = self
         for name in names:
             if name not in found.types:
@@ -457,7 +484,7 @@ class Type:
         return found
 
     def enum(self, name: str) -> Enum:
-        """The enum that a name means here; raises `UnsupportedError`."""
+        """Return the enum that a name means here; raises `UnsupportedError` if there is none."""
         *path, last = name.split("::")
         if path:
             start = self.find("::".join(path))
@@ -472,5 +499,5 @@ class Type:
         raise UnsupportedError(f"no enum {name:.60}{meant(name, known)}")
 
     def kind_of(self, expr: ex.Expr, item: Kind = UNKNOWN) -> Kind:
-        """Kind of an expression's value in this type; `item` is the kind of `_`."""
+        """Return the kind of an expression's value in this type; `item` is the kind of `_`."""
         return self.model.kind_of(expr, self, item)

@@ -1,10 +1,10 @@
-"""All specifications of one compilation: what they import, what a field of each is, and what is around each type.
+"""All specifications of one compilation: their imports, the kind of each field, and the types around each type.
 
 The input is the parsed YAML of each `.ksy`; nothing is read from files here.
 
-It also checks (`check`) that every expression is one of Kaitai's language, of the kind that its place requires.  This
-runs before any code is written: what it lets pass has a kind in every part, and only members that the specification
-declares or the language defines.  It raises `UnsupportedError` with the field and the key.
+It also checks (`check`) that every expression is one of Kaitai's language, of the kind that its place requires.
+This runs before any code is written: a specification that passes has a kind in every part, and only members that it
+declares or the language defines.  Others raise `UnsupportedError` with the field and the key.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from exhume.compiler.refusal import UnsupportedError, meant
 
 _WIDE = ("u2", "u4", "u8", "s2", "s4", "s8", "f4", "f8")
 _OWN_TYPES = ("str", "strz", "u1", "s1", *(f"{one}{order}" for one in _WIDE for order in ("", "le", "be")))
-"""The types of the language, as advice for misspelt ones."""
+"""Types of the language, as advice for misspelled ones."""
 
 
 class Model(Specifications):
@@ -69,26 +69,29 @@ class Model(Specifications):
         self.given: ExternalNames = given or ExternalNames()
         self._opaque: dict[str, Type] = {}
         self.moving: frozenset[str] | None = None
-        """Names of instances that depend on where reading is; None where streams need not know that."""
+        """Names of instances that depend on the current position of a stream; None if streams need not have one."""
         self.shares = False
         """Whether structures may begin within a byte that others have begun."""
         self.drifting: frozenset[str] = frozenset()
-        """Names of instances that are read where reading is."""
+        """Names of instances that are read at the current position of their stream."""
         self.schemas: dict[str, Type] = {id: Type(id, raw, None, self) for id, raw in sorted(specs.items())}
         if foreign:
             self._name_apart()
         for type in self.types():
             for one in (*type.seq, *type.instances.values()):
                 for kind in structures(one.one) if one.value is None else ():
-                    local = kind.type.root is type.root or not foreign  # imported types do not know what is around them
+                    local = (
+                        kind.type.root is type.root or not foreign
+                    )  # an imported type must not depend on the types that use it
                     if type not in kind.type.parents and "parent" not in one.raw and local:
                         kind.type.parents.append(type)
         self._find_other_parents()
 
     def _find_other_parents(self) -> None:
-        """Parents that fields name (`parent: _parent`), once the others are known."""
+        """Add the parents that fields name (`parent: _parent`), once the others are known."""
         fields = [one for type in self.types() for one in type.fields() if one.raw.get("parent") not in (None, False)]
         waiting = [(one, kind) for one in fields if one.value is None for kind in structures(one.one)]
+        # A named parent may depend on another one: repeat as often as the longest chain may be.
         for _ in range(len(waiting)):
             for one, kind in waiting:
                 with _place(f"{one.where}: parent"):
@@ -98,13 +101,13 @@ class Model(Specifications):
                         kind.type.parents.append(found.type)
 
     def opaque(self, name: str) -> Type:
-        """The type of that name that something of the caller's reads."""
+        """Return the opaque type of that name, which a reader of the caller reads."""
         return self._opaque.setdefault(name, Type(name, {}, None, self, opaque=True))
 
     def _name_apart(self) -> None:
         """Assign every type unique names that differ from Python's own and from the names that readers import."""
         taken = set(RESERVED)
-        many: dict[str, int] = {}  # how many there are of one name
+        many: dict[str, int] = {}  # numbers used as suffixes, by name
         for type in self.types():
             name = type.class_name
             while not taken.isdisjoint(found := {type.class_name, f"{type.class_name}Columns", type.reader_name}):
@@ -113,12 +116,12 @@ class Model(Specifications):
             taken |= found
 
     def types(self) -> Iterator[Type]:
-        """Every type of every specification."""
+        """Yield every type of every specification."""
         for schema in self.schemas.values():
             yield from schema.all()
 
     def schema(self, id: str, importing: Type) -> Type:
-        """A specification that another imports, however far down; raises `UnsupportedError`."""
+        """Return the specification `id` that `importing` imports, directly or not; raises `UnsupportedError`."""
         if self.given.specs.get(id) in self.schemas:
             return self.schemas[self.given.specs[id]]
         seen, waiting = {importing.root.id}, [importing.root]
@@ -134,11 +137,11 @@ class Model(Specifications):
         raise UnsupportedError(f"no type {id:.60}{meant(id, [*known, *self.schemas, *_OWN_TYPES])}")
 
     def kind_of(self, expr: ex.Expr, here: Type, item: Kind) -> Kind:
-        """Kind of an expression's value in a type; `item` is the kind of `_`."""
+        """Return the kind of an expression's value in a type; `item` is the kind of `_`."""
         return typed(expr, here, item)
 
     def kind_of_field(self, one: Field) -> Kind:
-        """Kind of one value of a field; raises `UnsupportedError` with the field."""
+        """Return the kind of one value of a field; raises `UnsupportedError` with the field."""
         try:
             return _kind_of_field(one)
         except UnsupportedError as error:
@@ -146,7 +149,7 @@ class Model(Specifications):
 
 
 def _kind_of_field(one: Field) -> Kind:
-    """The kind of one value of a field, by its `type` and its other keys."""
+    """Return the kind of one value of a field, by its `type` and its other keys."""
     for key in one.raw:
         if key not in KNOWN and not key.startswith("-"):
             raise UnsupportedError(f"`{key}` is not supported")
@@ -157,7 +160,7 @@ def _kind_of_field(one: Field) -> Kind:
 
 
 def _kind(one: Field, type: Any) -> Kind:
-    """The kind of a value of a type as a specification names it."""
+    """Return the kind of a value whose type is stated as `type`."""
     if isinstance(type, Mapping):
         return _switch(one, type)
     if type is None:
@@ -170,7 +173,7 @@ def _kind(one: Field, type: Any) -> Kind:
 
 
 def _structure(one: Field, type: str) -> Structure:
-    """The kind of a field whose `type` is a type of the specification, such as `entry` or `entry(3)`.
+    """Return the kind of a field whose `type` is a type of the specification, such as `entry` or `entry(3)`.
 
     Raises `UnsupportedError` if there are more or fewer arguments than parameters.
     """
@@ -180,7 +183,7 @@ def _structure(one: Field, type: str) -> Structure:
         raise UnsupportedError(f"`{type:.60}` has no arguments")
     items = ex.parse_list(arguments)
     found = one.owner.find(name)
-    if one.parameter:  # it is given as it is
+    if one.parameter:  # the caller passes a structure, which needs no arguments
         return Structure(found)
     if found.opaque:
         return Structure(found, items)
@@ -192,7 +195,9 @@ def _structure(one: Field, type: str) -> Structure:
 
 
 def _switch(one: Field, type: Mapping[str, Any]) -> Switch:
-    """The kind of a field with `switch-on`; without a case `_`, it is bytes by default if the field has a size."""
+    """Return the kind of a field with `switch-on`; without a case `_`, it is bytes by default if the field has a
+    size.
+    """
     default: Kind | None = None
     cases: list[tuple[ex.Expr, Kind]] = []
     for key, case in type["cases"].items():
@@ -214,6 +219,7 @@ _ROLES: dict[str, tuple[frozenset[str], str]] = {
     "repeat-until": (frozenset(("bool",)), "`repeat-until` is a truth value"),
     "io": (frozenset(("stream",)), "`io` is a stream"),
 }
+"""Keys whose expression must be of certain families, with the message for others."""
 
 _NUMBERS = frozenset(("integer", "enum", "float", "bool"))
 """Kinds that can be converted to each other without examining the value."""
@@ -234,10 +240,12 @@ def check(model: Model) -> None:
 
 
 _PROCESSES = ("zlib", "xor", "rol", "ror")
+"""Routines of `process` that the language defines."""
 
 
 @contextmanager
 def _place(where: str) -> Iterator[None]:
+    """Within the `with` block, errors get the place `where` in the specification."""
     try:
         yield
     except UnsupportedError as error:
@@ -273,8 +281,9 @@ def _listed(cast: ex.Cast, items: tuple[ex.Expr, ...], here: Type, item: Kind) -
 
 
 def takes(given: Kind, wanted: Kind, what: str) -> bool:
-    """Return whether a value of the kind `given` always is of the kind `wanted`; False if that has to be checked on the
-    value. Raises `UnsupportedError` if it never is.
+    """Return whether a value of the kind `given` always is of the kind `wanted`; False if only the value decides that.
+
+    `what` begins the message.  Raises `UnsupportedError` if it never is.
     """
     given, wanted = combined(given), combined(wanted)
     one, other = family(given), family(wanted)
@@ -326,12 +335,14 @@ def _field(type: Type, field: Field) -> None:
 
 
 def _named(field: Field) -> None:
+    """Check that a field with `enum` is an integer, or may be one."""
     kinds = [one for _, one in field.one.cases] if isinstance(field.one, Switch) else [field.one]
     if not any(isinstance(one, (Integer, Bits)) for one in kinds):
         demand(kinds[0] if kinds else UNKNOWN, (), "what an enum names is an integer")
 
 
 def _choice(type: Type, on: ex.Expr, cases: list[Any]) -> None:
+    """Check that a choice is made by a value that can be compared, and that each case can be compared with it."""
     found = kind(on, type)
     demand(found, COMPARED, "a choice is made by a number, a text, bytes or a truth value")
     for case in cases:
@@ -361,7 +372,7 @@ def _accepts_argument(given: Kind, wanted: Kind) -> bool:
 
 
 def _process(type: Type, field: Field) -> None:
-    """Check a routine, even where no reader calls it as there are no bytes."""
+    """Check the routine of `process`, even if no reader calls it as the field has no bytes."""
     call = field.call("process")
     assert call is not None
     for one in call.arguments:

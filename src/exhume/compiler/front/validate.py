@@ -1,7 +1,9 @@
 """Whether a specification of unknown origin has the shape of one, and whether its names are names.
 
-Specifications become code that is run. So every name is checked against Kaitai's rule, and every key and value against
-its type, before any code is written; only strings are left, and these are only ever written as constants.
+Specifications become code that is run.  So every name is checked against Kaitai's rule, and every key and value
+against its type, before any code is written; only strings are left, and these are only ever written as constants.
+
+Each function checks one part; `where` is the path of that part, for messages.  All raise `UnsupportedError`.
 """
 
 from __future__ import annotations
@@ -17,15 +19,18 @@ from exhume.compiler.front.kinds import text_encoding
 from exhume.compiler.front.model import KNOWN, enum_key
 from exhume.compiler.refusal import UnsupportedError
 
+# Forms of names, of types with arguments, and of enums.
 NAME = re.compile(r"[a-z][a-z0-9_]*", re.ASCII)
 TYPE = re.compile(r"[a-z][a-z0-9_]*(::[a-z][a-z0-9_]*)*(\[\])?(\s*\(.*\))?", re.ASCII | re.DOTALL)
 ENUM = re.compile(r"[a-z][a-z0-9_]*(::[a-z][a-z0-9_]*)*", re.ASCII)
+# Types that only parameters may have, and those that they may not have; keys of enums are decimal, `0x...` or `0b...`.
 _NOT_OF_FIELDS = re.compile(r"[us]1(le|be)|bytes|bool|io|any|struct|.*\[\]", re.DOTALL)
 _NOT_OF_PARAMETERS = re.compile(r"([usf][1248](le|be)|strz)(\[\])?")
 _ENUM_KEY = re.compile(r"-?[0-9]{1,20}|0x[0-9a-fA-F]{1,16}|0b[01]{1,64}")
 WIDEST = 64
-"""Bits of one field."""
+"""Most bits of one field."""
 
+# Keys that the parts of a specification may have, and keys whose values are expressions.
 _TYPE_KEYS = frozenset(("meta", "doc", "doc-ref", "to-string", "params", "seq", "instances", "types", "enums"))
 _PARAM_KEYS = frozenset(("id", "type", "enum", "doc", "doc-ref"))
 _MEMBER_KEYS = frozenset(("id", "doc", "doc-ref"))
@@ -37,13 +42,15 @@ _META_KEYS = frozenset(
     )
 )
 _OLDEST, _NEWEST = (0, 6), (0, 11)
-"""Versions of the language; the newest is the one that is covered."""
+"""Lowest and highest supported version of the language."""
 _FLAGS = ("size-eos", "consume", "include", "eos-error")
+"""Keys of a field that are true or false."""
 _RULES = frozenset(("eq", "min", "max", "any-of", "in-enum", "expr"))
+"""Keys of `valid`."""
 
 
 def validate(spec: Any, id: str) -> None:
-    """Raise `UnsupportedError`, which names the field, for what is not a specification."""
+    """Raise `UnsupportedError`, which names the field, for a part that no specification has."""
     if not isinstance(spec, Mapping):
         raise UnsupportedError("is not a specification: a mapping is expected", id)
     try:
@@ -63,7 +70,7 @@ def _texts(part: Any) -> int:
 
 
 def check_size(specs: Mapping[str, Mapping[str, Any]]) -> None:
-    """Raise `UnsupportedError` for specifications that have more types or fields than `budgets` allows."""
+    """Raise `UnsupportedError` for specifications that have more types, fields or expressions than `refusal` allows."""
     types = fields = texts = 0
     waiting = [(id, spec) for id, spec in specs.items()]
     while waiting:
@@ -84,7 +91,7 @@ def check_size(specs: Mapping[str, Mapping[str, Any]]) -> None:
 
 
 def name(found: Any, where: str) -> str:
-    """A valid name; raises `UnsupportedError` for anything else."""
+    """Return a valid name; raises `UnsupportedError` for anything else."""
     if found is None:
         raise UnsupportedError("`id` is missing", where)
     if not isinstance(found, str) or NAME.fullmatch(found) is None or len(found) > refusal.NAME:
@@ -95,18 +102,21 @@ def name(found: Any, where: str) -> str:
 
 
 def _mapping(found: Any, where: str) -> Mapping[str, Any]:
+    """Return a mapping with strings as keys; raises `UnsupportedError` for anything else."""
     if not isinstance(found, Mapping) or not all(isinstance(key, str) for key in found):
         raise UnsupportedError("a mapping is expected", where)
     return found
 
 
 def _list(found: Any, where: str) -> list[Any]:
+    """Return a list; raises `UnsupportedError` for anything else."""
     if not isinstance(found, list):
         raise UnsupportedError("a list is expected", where)
     return found
 
 
 def _scalar(found: Any, where: str) -> None:
+    """Check that an expression is a string or a number, and not too long."""
     if not isinstance(found, (str, int, float)) or found == "":
         raise UnsupportedError("an expression is expected", where)
     if isinstance(found, str) and len(found) > refusal.EXPRESSION:
@@ -114,7 +124,7 @@ def _scalar(found: Any, where: str) -> None:
 
 
 def _keys(found: Mapping[str, Any], known: frozenset[str], where: str) -> None:
-    """Refuse keys that are not `known`, with the nearest one as advice; keys that begin with `-` are free."""
+    """Reject keys that are not `known`, with the nearest one as advice; keys that begin with `-` are free."""
     for key in found:
         if key not in known and not key.startswith("-"):
             near = difflib.get_close_matches(key[:100], known, 1)
@@ -177,7 +187,7 @@ def _meta(meta: Mapping[str, Any], where: str) -> None:
 
 
 def _version(found: Any, where: str) -> None:
-    """Raise `UnsupportedError` unless a version of Kaitai's compiler is one whose language is covered."""
+    """Raise `UnsupportedError` unless a version of Kaitai's compiler is one whose language is supported."""
     numbers = r"(?:0|[1-9][0-9]{0,5})"
     parsed = re.fullmatch(rf"({numbers})\.({numbers})(?:\.({numbers}))?", str(found))
     if parsed is None or isinstance(found, bool):
@@ -191,7 +201,7 @@ def _version(found: Any, where: str) -> None:
 
 
 def encoding(found: Any, where: str) -> None:
-    """Raise `UnsupportedError` unless something is the name of an encoding of characters."""
+    """Raise `UnsupportedError` unless `found` is the name of an encoding of characters."""
     try:
         text_encoding(found)
     except UnsupportedError as error:
@@ -213,6 +223,7 @@ def _enum(raw: Mapping[str, Any], where: str) -> None:
         raise UnsupportedError("two values have the same name", where)
 
 
+# Keys that a field may have whatever its type, with a terminator, of bytes, of a computed or a placed instance.
 _EVERY = frozenset(("id", "doc", "doc-ref", "type", "if", "repeat", "repeat-expr", "repeat-until", "valid"))
 _MARKED = frozenset(("terminator", "consume", "include", "eos-error"))
 _BYTES = frozenset(("size", "size-eos", "pad-right", "process")) | _MARKED
@@ -222,7 +233,7 @@ _PLACE_KEYS = frozenset(("pos", "io"))
 
 
 def _keys_of(raw: Mapping[str, Any]) -> frozenset[str]:
-    """The keys that a field may have, by its type."""
+    """Return the keys that a field may have, by its type."""
     type = raw.get("type")
     if isinstance(type, Mapping):
         return _EVERY | _BYTES | {"encoding", "parent"}
@@ -238,6 +249,7 @@ def _keys_of(raw: Mapping[str, Any]) -> frozenset[str]:
 
 
 def _keys_of_instance(raw: Any) -> frozenset[str]:
+    """Return the keys that an instance may have: computed ones (`value`) have no others that read data."""
     if not isinstance(raw, Mapping):
         return KNOWN
     return _VALUE_KEYS if "value" in raw else _keys_of(raw) | _PLACE_KEYS | {"value"}
@@ -270,6 +282,7 @@ def _field(raw: Mapping[str, Any], where: str, taken: set[str], known: frozenset
 
 
 def _check_exclusions(raw: Mapping[str, Any], where: str) -> None:
+    """Check that no two keys are given that exclude each other."""
     for one, other in (("contents", "valid"), ("size", "size-eos")):
         if one in raw and raw.get(other, False) is not False:
             raise UnsupportedError(f"`{one}` and `{other}` exclude each other", where)
@@ -277,6 +290,7 @@ def _check_exclusions(raw: Mapping[str, Any], where: str) -> None:
 
 
 def _documented(raw: Mapping[str, Any], where: str) -> None:
+    """Check that the documentation is text."""
     for key in ("doc", "doc-ref"):
         if not isinstance(raw.get(key, ""), (str, int, float) if key == "doc" else (str, list)):
             raise UnsupportedError(f"`{key}` is a string", f"{where}: {key}")

@@ -1,1 +1,1 @@
-"""Data by a specification without generated code: reads them step by step, and makes up instances."""
+"""Data by a specification without generated code: reads it step by step, and makes random instances."""

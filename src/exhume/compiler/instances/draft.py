@@ -1,4 +1,12 @@
-"""State of an instance that is being drawn: values that are drawn once, corrections for the next pass, and extents."""
+"""State of an instance that is being drawn: values that are drawn once, corrections for the next pass, and extents.
+
+An instance is drawn in passes.  Each walks over the bytes as a reader does and draws (chooses at random) those that
+are not known yet.  If a value turns out not to fit, such as a length before the data, a solution is sought: values
+of variables (`Key`) that make the expression right.  They are pinned, and the next pass starts with them.
+
+Words: a value is pinned if a correction requires it, placed if a position in this pass depends on it, settled if
+other fields determine its bytes; a stream is stiff if its size is taken as stated.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +26,7 @@ FAR = 1 << 20
 
 
 class RetryError(Exception):
-    """Drawn values do not go together: one of `keys` has to be drawn again."""
+    """Raised when drawn values do not go together: one of the variables `keys` has to be drawn again."""
 
     def __init__(self, keys: list[Key]) -> None:
         super().__init__(keys)
@@ -26,13 +34,14 @@ class RetryError(Exception):
 
 
 class NotYetError(Exception):
-    """An expression needs a value that is read later."""
+    """Raised for an expression that needs a value which is read later in this pass."""
 
 
 class Draft(Solver):
-    """A walk over bytes that are drawn while they are read."""
+    """A walk over bytes that are drawn while they are read; the base of `InstanceBuilder`."""
 
     virtual: int
+    """Last position that `fresh` returned."""
 
     def __init__(
         self, type: Type, chance: RandomChoices, arguments: list[Any] | None, uses: dict[Field, FieldUse]
@@ -43,39 +52,40 @@ class Draft(Solver):
         self.chance = chance
         self.given = arguments
         self.uses = uses
-        self.drawn: dict[tuple[str, str], Any] = {}
-        self.pins: Solution = {}
-        self.sizes: dict[str, int] = {}
-        self.stiff: set[str] = set()
-        self.tails: dict[str, int] = {}
-        self.failed: dict[str, int] = {}
-        self.waited = 0
-        self.missed = 0
-        self.small = False
+        # These last over all passes; paths are those of fields, "" for the root.
+        self.drawn: dict[tuple[str, str], Any] = {}  # see `memo`
+        self.pins: Solution = {}  # values that a correction requires
+        self.sizes: dict[str, int] = {}  # sizes of streams, by path
+        self.stiff: set[str] = set()  # streams whose size is taken as stated
+        self.tails: dict[str, int] = {}  # see `touch`
+        self.failed: dict[str, int] = {}  # failed corrections, by path
+        self.waited = 0  # failed passes in sequence that were followed by corrections only
+        self.missed = 0  # how often a value was drawn again
+        self.small = False  # whether to draw small values: after many attempts without result
         self.begin()
 
     def begin(self) -> None:
         """Forget the results of the pass before; pinned values and sizes stay."""
-        self.cells: dict[int, int] = {}
-        self.changed: bool = False
+        self.cells: dict[int, int] = {}  # the bytes that are known, by offset
+        self.changed: bool = False  # whether a correction was made, so that another pass is needed
         self.virtual = OPEN * 8
         self.placed_now: set[Key] = set()
         """Variables that stay as they are in this pass, because a position or a solution depends on them."""
-        self.settled: set[str] = set()
-        self.raws: dict[str, Raw] = {}
-        self.owners: dict[tuple[int, int], str] = {}
-        self.reasons: dict[str, tuple[ex.Expr, Scope]] = {}
-        self.sizers: dict[str, tuple[ex.Expr, Scope]] = {}
-        self.starts: dict[tuple[str, str], list[int]] = {}
+        self.settled: set[str] = set()  # paths of fields whose bytes were known before they were read
+        self.raws: dict[str, Raw] = {}  # fields of bytes, by path
+        self.owners: dict[tuple[int, int], str] = {}  # path of the first field with this start and size
+        self.reasons: dict[str, tuple[ex.Expr, Scope]] = {}  # conditions of optional fields that exist, by path
+        self.sizers: dict[str, tuple[ex.Expr, Scope]] = {}  # expressions of sizes, by path
+        self.starts: dict[tuple[str, str], list[int]] = {}  # offsets of structures, by stream and type
         self.known.clear()
         self.streams.clear()
         self.computed.clear()
         self.rules.clear()
         self.depth = 0
-        self.read = 0
+        self.read = 0  # structures read in this pass
 
     def memo(self, path: str, of: str, draw: Callable[[], Any]) -> Any:
-        """A value that is drawn once."""
+        """Return the value that `draw` returned for `path` and the purpose `of` when it was first requested."""
         key = (path, of)
         if key not in self.drawn:
             self.drawn[key] = draw()
@@ -104,7 +114,7 @@ class Draft(Solver):
         self.forget()
 
     def resize(self, path: str, size: int) -> None:
-        """Change the size of a stream in the next pass."""
+        """Change the size of a stream, in bytes, in the next pass."""
         if self.sizes.get(path) != size:
             self.sizes[path] = size
             self.changed = True
@@ -118,7 +128,7 @@ class Draft(Solver):
         return key not in self.pins and key not in self.placed_now and path not in self.settled
 
     def can_change(self, key: Key) -> bool:
-        """Whether a variable is stored, or the size of a stream that may change."""
+        """Return whether a variable is stored, or the size of a stream that may change."""
         what, path = key
         if what == "size":
             stream = self.streams.get(path)
@@ -126,7 +136,10 @@ class Draft(Solver):
         return what == "value" and path not in self.settled and (path in self.known or key in self.pins)
 
     def fix_up(self, expr: ex.Expr, scope: Scope, wanted: Any) -> bool:
-        """Make an expression what it shall be, if need be by changing what was put right before."""
+        """Make an expression have the value `wanted`; return whether that was possible.
+
+        If free variables do not suffice, values that were corrected before are changed.
+        """
         found = self.solution(expr, scope, wanted) or self.solution(expr, scope, wanted, free=False)
         if found is None or any(
             self.is_fixed(path) if what == "size" else path in self.settled for what, path in found
@@ -136,11 +149,12 @@ class Draft(Solver):
         return True
 
     def is_fixed(self, path: str) -> bool:
+        """Return whether the size of the stream at a path cannot change any more."""
         stream = self.streams.get(path)
         return stream is not None and stream.pinned
 
     def grow(self, stream: Stream, need: int) -> None:
-        """Request a longer stream. Raises `RetryError` where a stream has its size from elsewhere."""
+        """Make a stream have at least `need` bytes in the next pass.  Raises `RetryError` if its size cannot change."""
         if stream.outer is not None:
             self.grow(stream.outer, stream.base - stream.outer.base + need)
         elif stream.pinned:
@@ -149,7 +163,7 @@ class Draft(Solver):
             self.resize(stream.path, max(need, self.sizes.get(stream.path, 0)))
 
     def shrink(self, stream: Stream, size: int) -> bool:
-        """Request a stream that ends earlier; say whether it can."""
+        """Make a stream end earlier in the next pass; return False if its size cannot change."""
         if stream.outer is not None:
             return self.shrink(stream.outer, stream.base - stream.outer.base + size)
         if stream.pinned:
@@ -158,14 +172,14 @@ class Draft(Solver):
         return True
 
     def ask(self, expr: ex.Expr, one: Field, scope: Scope) -> Any:
-        """The value of an expression. Raises `RetryError` with what it depends on when it has none."""
+        """Return the value of an expression.  Raises `RetryError`, with the variables it depends on, if it has none."""
         try:
             return self.value(expr, scope)
         except UnknownError:
             raise RetryError([*self.variables(expr, scope), ("value", scope.path)]) from None
 
     def get(self, node: Node, id: str) -> Any:
-        """The value of a field, parameter or instance. Raises `NotYetError` before it is drawn."""
+        """Return the value of a field, parameter or instance.  Raises `NotYetError` before it is drawn."""
         if id in node.given:
             given, scope = node.given[id]
             return self.value(given, scope)
@@ -182,19 +196,20 @@ class Draft(Solver):
         """
         first, last = start - stream.base, stop - stream.base
         tail = self.tails.get(stream.path, 0)
+        # The position was computed from the end of a stream whose size is not known yet.
         if first > OPEN - FAR:
             self.tails[stream.path] = max(tail, OPEN - first)
         elif stream.size is None or first < stream.size - tail:
             stream.high = max(stream.high, last)
 
     def natural(self, stream: Stream) -> int:
-        """The size that a stream's content needs."""
+        """Return the size in bytes that the content of a stream needs."""
         return stream.high + self.tails.get(stream.path, 0)
 
     def room(self, stream: Stream, at: int, size: int) -> bool:
-        """Whether `size` bytes are available; a stream that is too short is asked to grow.
+        """Return whether `size` bytes are available at `at`; if not, the stream will be longer in the next pass.
 
-        Raises `RetryError` when it cannot.
+        Raises `RetryError` if its size cannot change, or the position is out of bounds.
         """
         if at < stream.base or size > LARGEST or LARGEST < at - stream.base < OPEN - FAR:
             raise RetryError([("value", stream.path)])
@@ -214,7 +229,10 @@ T = TypeVar("T")
 
 
 class RandomChoices(Protocol):
-    """The source of random values: Hypothesis, or a generator of random numbers."""
+    """The source of random values: Hypothesis, or a generator of random numbers.
+
+    `integer` returns a number of [low, high], `choice` an element, `data` bytes.
+    """
 
     def integer(self, low: int, high: int) -> int: ...
     def choice(self, options: Many[T]) -> T: ...
@@ -222,7 +240,7 @@ class RandomChoices(Protocol):
 
 
 class SeededRandom:
-    """Chance from a generator of random numbers, for what needs many instances fast and none to shrink."""
+    """Choices by a generator of random numbers: for many instances fast, where failing ones need not be shrunk."""
 
     def __init__(self, seed: object) -> None:
         self.random: random.Random = random.Random(repr(seed))  # noqa: S311 - the same instances every time is what it is for

@@ -1,10 +1,11 @@
-"""Draws instances of a specification: bytes that it describes from the first to the last.
+"""Draws instances of a specification: random bytes that it describes from the first to the last.
 
-The specification is walked as if the bytes were there, and each value is drawn when the walk comes to it.  What is
-only known later (a length before the data that it measures, a position, the size of a stream) is put right afterwards
-by solving the expression that uses it, and the walk starts again with all that has been drawn; a few passes, and
-nothing changes any more.  What comes out is read once more, and is an instance only when that finds nothing.
-Checksums are then made right, wherever the specification says which bytes they are over (`seal`).
+The specification is walked as if the bytes were there, and each value is drawn (chosen at random) when the walk
+comes to it.  Values that depend on what follows (a length before the data that it measures, a position, the size of
+a stream) are corrected afterwards, by solving the expression that uses them, and the walk starts again with all that
+has been drawn.  After a few passes nothing changes any more.  The result is read once more, and is an instance only
+if it has no fault.  Checksums are then made right, wherever the specification states which bytes they cover
+(`seal`).
 
 `spoil` breaks one rule of an instance, and returns which one and where.
 """
@@ -28,14 +29,14 @@ from exhume.compiler.instances.walk import Walk
 from exhume.compiler.refusal import UnsupportedError
 
 PASSES = 60
-"""Walks for one instance."""
+"""Most walks of one attempt; values from the passes before are kept."""
 
 ATTEMPTS = 12
-"""Attempts before drawing fails."""
+"""Most attempts to draw an instance, each from scratch."""
 
 
 class NoneDrawnError(Exception):
-    """No instance was found."""
+    """Raised when no instance was found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,7 @@ class InstanceBuilder(Structures):
             self.stiff.clear()
             self.tails.clear()
             self.failed.clear()
+            # Small values have fewer constraints between them.
             self.small: bool = attempt > ATTEMPTS // 2
             for _ in range(PASSES):
                 found = self.try_once()
@@ -114,7 +116,9 @@ class InstanceBuilder(Structures):
         return DrawnInstance(data, tuple(arguments), check.rules, check.sums)
 
     def again(self, keys: list[Key]) -> None:
-        """Draw values again that do not fit; but if something was corrected in this pass, try that first."""
+        """Draw the values of `keys` again; but if something was corrected in this pass, first see whether that is
+        enough.
+        """
         if self.changed and self.waited < 3:
             self.waited += 1
         else:
@@ -153,11 +157,11 @@ class InstanceBuilder(Structures):
         self.sizes.pop("", None)
 
     def above(self, keys: list[Key]) -> list[str]:
-        """The paths of conditional fields that contain any of these values."""
+        """Return the paths of the optional fields that contain any of these values."""
         return [path for path in self.reasons if any(held == path or held.startswith(path + ".") for _, held in keys)]
 
     def parameters(self) -> list[Any]:
-        """The parameters of the type."""
+        """Return the parameters of the type: those of the caller, or drawn ones."""
         if self.given is not None:
             return self.given
         return [self.parameter(one) for one in self.type.params]
@@ -185,7 +189,7 @@ class InstanceBuilder(Structures):
 
 
 def draw(type: Type, chance: RandomChoices, arguments: list[Any] | None = None) -> DrawnInstance:
-    """An instance of a type; raises `NoneDrawnError`."""
+    """Return a random instance of a type; raises `NoneDrawnError`."""
     return InstanceBuilder(type, chance, arguments, uses_for(type)).instance_of()
 
 
@@ -210,7 +214,7 @@ KNOWN: Checksums = {
 """Checksum functions from the standard library."""
 
 ROUNDS = 8
-"""Passes over all checksums; one may be in the data that another covers."""
+"""Most passes over all checksums; several are needed if one covers another."""
 
 
 def seal(type: Type, drawn: DrawnInstance, checksums: Checksums) -> DrawnInstance:
@@ -254,15 +258,16 @@ def stored(one: ChecksumField, data: bytes, checksums: Checksums) -> bytes:
 
 
 TRIED = 60
-"""Attempts to break a rule."""
+"""Most attempts to break a rule."""
 
 
 @dataclass(frozen=True, slots=True)
 class Invalid:
     """Data in which one rule is broken, and nothing before it: `rule` of the field at `path`, which begins at `at`.
 
-    `rule` is a key of `valid`, `contents`, `terminator`, `encoding`, `short` (the data end within the field), `size`
-    (it would have less than no bytes), or `checksum` (all can be read, and it is not that of the bytes it is over).
+    `rule` is a key of `valid`, `contents`, `terminator`, `encoding`, `short` (the data ends within the field),
+    `size` (a size is negative), or `checksum` (all can be read, but the checksum is not that of the bytes it
+    covers).
     """
 
     data: bytes
@@ -273,7 +278,7 @@ class Invalid:
 
 
 def spoil(type: Type, drawn: DrawnInstance, chance: RandomChoices) -> Invalid:
-    """An instance with one rule broken.  Raises `NoneDrawnError` when every attempt breaks another one first."""
+    """Return an instance with one rule broken.  Raises `NoneDrawnError` if every attempt breaks another rule first."""
     kinds = sorted({rule.rule for rule in drawn.rules} | ({"checksum"} if drawn.sums else set()))
     for number in range(TRIED if kinds else 0):
         kind = chance.choice(kinds)
@@ -302,7 +307,7 @@ def spoil(type: Type, drawn: DrawnInstance, chance: RandomChoices) -> Invalid:
 
 
 def _unsealed(type: Type, drawn: DrawnInstance, chance: RandomChoices) -> Invalid | None:
-    """The instance with one wrong checksum, unless that breaks something else."""
+    """Return the instance with one wrong checksum; None if that breaks another rule or changes the range it covers."""
     one = chance.choice(drawn.sums)
     at = chance.integer(one.start, one.stop - 1)
     data = drawn.data[:at] + bytes([drawn.data[at] ^ chance.integer(1, 255)]) + drawn.data[at + 1 :]
@@ -352,7 +357,7 @@ def _broken(type: Type, drawn: DrawnInstance, rule: Rule, chance: RandomChoices,
 
 
 def _near(type: Type, rule: Rule, now: Any) -> Iterator[int]:
-    """Numbers about the bounds of a rule."""
+    """Yield numbers next to the bounds of a rule, which is where readers make mistakes; `now` is the valid value."""
     found: set[int] = set()
     if isinstance(now, int):
         found |= {now + 1, now - 1}
@@ -360,7 +365,7 @@ def _near(type: Type, rule: Rule, now: Any) -> Iterator[int]:
         if key in ("eq", "min", "max"):
             try:
                 bound = Walk(b"").value(rule_value, rule.scope)
-            except (UnknownError, AttributeError):  # what it requests was not kept
+            except (UnknownError, AttributeError):  # it depends on values that `scope` no longer has
                 continue
             if isinstance(bound, int):
                 found |= {bound + 1, bound - 1}

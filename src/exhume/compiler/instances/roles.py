@@ -1,4 +1,8 @@
-"""Facts about fields from a specification: constraints, the use as counts, positions or choices, and equal fields."""
+"""Facts about fields from a specification: constraints, the use as counts, positions or choices, and equal fields.
+
+A random instance is found sooner if each value is drawn for its purpose: a count is small, a value that decides
+between cases is one of these.  `uses_of` finds these purposes, the roles of each field.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +24,13 @@ varint: Callable[[Type], list[fixed.Group]] = functools.cache(fixed.varint)
 
 @functools.cache
 def expression(one: Field, key: str) -> ex.Expr | None:
-    """The expression under a key of a field."""
+    """Return the expression under a key of a field; None if it has no such key."""
     return one.expr(key)
 
 
 @functools.cache
 def rules_of(one: Field) -> dict[str, Any]:
-    """The rules of `valid` by their keys: expressions, several for `any-of`, and True for `in-enum`.
+    """Return the rules of `valid` by their keys: expressions, several for `any-of`, and True for `in-enum`.
 
     Raises `UnsupportedError` for other rules.
     """
@@ -42,7 +46,8 @@ def rules_of(one: Field) -> dict[str, Any]:
 
 
 def ending(one: Field) -> tuple[int, int, int]:
-    """The terminator of a field, and how many bytes of it belong to the value and are passed.
+    """Return the terminator of a field, how many bytes of it belong to the value (0 or 1), and how many are passed (0
+    or 1).
 
     Raises `UnsupportedError` for a terminator within a size.
     """
@@ -53,7 +58,7 @@ def ending(one: Field) -> tuple[int, int, int]:
 
 
 def encoding_of(one: Field) -> str:
-    """The encoding of a string; raises `UnsupportedError`."""
+    """Return the encoding of a string; raises `UnsupportedError` if none is stated."""
     encoding = one.raw.get("encoding") or one.owner.encoding
     if encoding is None:
         raise UnsupportedError("text has no encoding", one.where)
@@ -62,7 +67,8 @@ def encoding_of(one: Field) -> str:
 
 @functools.cache
 def covers(one: Field) -> tuple[str, ...]:
-    """The sibling fields that a checksum covers, in their order; none where the specification cannot state it.
+    """Return the sibling fields that a checksum covers (`-covers`), in their order; none if the specification names
+    none.
 
     Raises `UnsupportedError` for a field that is not a sibling.
     """
@@ -75,24 +81,25 @@ def covers(one: Field) -> tuple[str, ...]:
 
 
 _FLOATS = {4: "f", 8: "d"}
+"""Codes of `struct` for floats, by their size in bytes."""
 
 
 def unpacked(kind: Integer | SimpleKind, data: bytes) -> Any:
-    """A number as it is stored."""
+    """Return the number that bytes store."""
     if isinstance(kind, Integer):
         return int.from_bytes(data, "big" if kind.big else "little", signed=kind.signed)
     return struct.unpack((">" if kind.big else "<") + _FLOATS[kind.size], data)[0]
 
 
 def packed(kind: Integer | SimpleKind, value: Any) -> bytes:
-    """The bytes of a number; raises `OverflowError` for one that they cannot hold."""
+    """Return the bytes of a number; raises `OverflowError` for one that they cannot store."""
     if isinstance(kind, Integer):
         return int(value).to_bytes(kind.size, "big" if kind.big else "little", signed=kind.signed)
     return struct.pack((">" if kind.big else "<") + _FLOATS[kind.size], value)
 
 
 def shifted(run: list[Field]) -> Iterator[tuple[Field, int, int]]:
-    """Fields of bits with how far each is shifted in the number that their bytes are, and their widths."""
+    """Yield consecutive fields of bits with the shift of each in the number that their bytes form, and its width."""
     widths = [one.one.width for one in run if isinstance(one.one, Bits)]
     size, used = -(-sum(widths) // 8) * 8, 0
     for one, width in zip(run, widths, strict=True):
@@ -101,14 +108,16 @@ def shifted(run: list[Field]) -> Iterator[tuple[Field, int, int]]:
 
 
 _ROLES = {"size": "size", "repeat-expr": "count", "pos": "place"}
+"""Roles of the values of some keys; those of all other keys are choices."""
 
 
 @dataclass(slots=True)
 class FieldUse:
     """The uses of a field in expressions.
 
-    `roles` are any of `size`, `count`, `place`, `index` and `choice`; `numbers` and `texts` are the constants that the
-    field is compared with; `encoding` is that of the string that is decoded from it, if one is.
+    `roles` are any of `size`, `count`, `place` (position), `index` and `choice` (it decides between values);
+    `numbers` and `texts` are the constants that the field is compared with; `encoding` is that of the string decoded
+    from it.
     """
 
     roles: set[str] = field(default_factory=set)
@@ -150,6 +159,7 @@ def uses_of(root: Type) -> dict[Field, FieldUse]:
     """
     every = sorted(reached(root), key=lambda each: each.where)
     found = {one: FieldUse() for type in root.model.types() for one in (*type.fields(), *type.params)}
+    # Computed instances and parameters pass their roles on to the fields that they are computed from.
     flows: list[tuple[Field, Field, bool]] = []
     for type in every:
         if varint(type):
@@ -214,7 +224,10 @@ def _mark(found: dict[Field, FieldUse], role: str, expr: ex.Expr, one: Field) ->
 def sources(  # noqa: C901 - one case for each form of expression
     expr: ex.Expr, here: Type, one: Field, deciding: bool = False
 ) -> set[tuple[Field, bool]]:
-    """The fields whose values an expression of a field takes, and whether they only decide between values."""
+    """Return the fields whose values an expression of the field `one` takes, each with whether it only decides.
+
+    `here` is the type that the expression is in; `deciding`: the whole expression only decides between values.
+    """
 
     def every(*parts: ex.Expr, deciding: bool = deciding) -> set[tuple[Field, bool]]:
         return {source for part in parts for source in sources(part, here, one, deciding)}
@@ -248,7 +261,7 @@ def sources(  # noqa: C901 - one case for each form of expression
 
 
 def types(expr: ex.Expr, here: Type, one: Field) -> set[Type]:  # noqa: C901 - one case for each form of expression
-    """The types of the structures that an expression may be."""
+    """Return the types of the structures that an expression may be; none if that is not known."""
     try:
         match expr:
             case ex.Name("_parent"):
@@ -280,4 +293,5 @@ def types(expr: ex.Expr, here: Type, one: Field) -> set[Type]:  # noqa: C901 - o
 
 
 def _of(kind: Kind) -> set[Type]:
+    """Return the types of the structures that a kind may be."""
     return {structure.type for structure in structures(kind)}

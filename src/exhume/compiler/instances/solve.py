@@ -1,4 +1,8 @@
-"""Solving expressions backwards: from a wanted result to stored values that lead to it."""
+"""Solving expressions backwards: from a wanted result to stored values that lead to it.
+
+For `len * 2 + 1 == 9` the solution is `len = 4`.  A solver does not find every solution: it tries the simple ones,
+and `yields` tests each.
+"""
 
 from __future__ import annotations
 
@@ -14,19 +18,22 @@ from exhume.compiler.instances.tree import Node, Raw, Scope, Stream, UnknownErro
 from exhume.compiler.instances.walk import Walk
 
 Key = tuple[str, str]
-"""A variable: `value`, `bytes` or `count` of the field at a path, or the `size` of its stream."""
+"""A variable: `("value", path)` is a number, `("bytes", path)` the content of a field, `("count", path)` the number of
+elements of a list, and `("size", path)` the size of a field's stream.
+"""
 
 Solution = dict[Key, Any]
+"""Values of variables, which together give an expression the wanted value."""
 
 LARGEST = 1 << 14
-"""The most bytes of an instance."""
+"""Most bytes of an instance."""
 
 TRIED = 40
-"""Solutions of one expression that are examined, at most."""
+"""Most solutions of one expression that are examined."""
 
 
 def joined(*parts: Solution) -> Solution | None:
-    """Several solutions as one; None when they contradict one another."""
+    """Return several solutions as one; None if they contradict one another."""
     out: Solution = {}
     for part in parts:
         for key, value in part.items():
@@ -36,14 +43,17 @@ def joined(*parts: Solution) -> Solution | None:
 
 
 class Solver(Walk):
-    """A walk that knows which values would make expressions true."""
+    """A walk that knows which values would make expressions true.
+
+    `scope` is the context of an expression; `depth` counts the expressions that led to it, and is limited.
+    """
 
     def __init__(self, data: bytes) -> None:
         super().__init__(data)
         self.known: dict[str, tuple[Node, str]] = {}
-        """Positions of the values that were read, by their paths."""
-        self.streams: dict[str, Stream] = {}
-        self.computed: list[tuple[Node, str]] = []
+        """The structure and the field name of each value that was read, by its path."""
+        self.streams: dict[str, Stream] = {}  # by path
+        self.computed: list[tuple[Node, str]] = []  # computed instances whose values are kept
 
     def fields(self, node: Node, at: int) -> int:
         self.streams.setdefault(node.stream.path, node.stream)
@@ -64,13 +74,13 @@ class Solver(Walk):
     # Which variables an expression has.
 
     def variables(self, expr: ex.Expr, scope: Scope) -> list[Key]:
-        """The variables that an expression depends on, directly or by computed values."""
+        """Return the variables that an expression depends on, directly or by computed values."""
         return list(dict.fromkeys(self._variables(expr, scope, set())))
 
     def _variables(  # noqa: C901 - one case for each form of expression
         self, expr: ex.Expr, scope: Scope, seen: set[Any]
     ) -> Iterator[Key]:
-        """Yield the stored values that an expression depends on, with repetitions; `seen` has the fields that were
+        """Yield the variables that an expression depends on, with repetitions; `seen` has the fields that were
         followed.
         """
         match expr:
@@ -110,7 +120,7 @@ class Solver(Walk):
                 yield from self._variables(of, scope, seen)
 
     def _of_field(self, node: Node, id: str, seen: set[Any]) -> Iterator[Key]:
-        """Yield the stored values that a field depends on: its own, and those of its condition, size and count."""
+        """Yield the variables that a field depends on: its own, and those of its condition, size and count."""
         if (node.path, node.type, id) in seen:
             return
         seen.add((node.path, node.type, id))
@@ -155,7 +165,7 @@ class Solver(Walk):
         return None
 
     def is_free(self, key: Key) -> bool:
-        """Whether nothing has determined a value yet."""
+        """Return whether nothing has determined a value yet."""
         return True
 
     def yields(self, expr: ex.Expr, scope: Scope, wanted: Any, found: Solution, *, strict: bool = False) -> bool:
@@ -163,6 +173,7 @@ class Solver(Walk):
 
         Unless `strict`, a solution that sets values not read yet counts as well.
         """
+        # Previous values: holder, key or attribute, value.
         undo: list[tuple[Any, str, Any]] = []
         unseen = False
         self.forget()
@@ -249,7 +260,9 @@ class Solver(Walk):
             yield first
 
     def _member(self, of: ex.Expr, name: str, scope: Scope, wanted: Any, depth: int) -> Iterator[Solution]:
-        """Solutions for `of.name`: a field of a structure, the size of a stream, the length of bytes or a list."""
+        """Yield solutions for `of.name`: a field of a structure, the size of a stream, the length of bytes or a
+        list.
+        """
         if of == ex.Name("_io"):
             if name == "size":
                 yield {("size", scope.node.stream.path): wanted}
@@ -275,7 +288,10 @@ class Solver(Walk):
                 yield {("count", here.path): wanted}
 
     def _place(self, expr: ex.Expr, scope: Scope) -> tuple[Node, Field] | None:
-        """Return the structure and field that a name or member refers to, through value instances that only name it."""
+        """Return the structure and the field that an expression names, through computed instances that only name it.
+
+        None for any other expression.
+        """
         node: Any = scope.node
         match expr:
             case ex.Cast(of, _):
@@ -307,7 +323,9 @@ class Solver(Walk):
             yield {("value", f"{place[0].below(place[1].id)}[{index}]"): wanted}
 
     def _field(self, node: Node, id: str, wanted: Any, depth: int) -> Iterator[Solution]:
-        """Solutions for the field `id` of a structure, which make it present too; for a parameter, for its value."""
+        """Yield solutions for the field `id` of a structure, which make it present too; for a parameter, for its
+        argument.
+        """
         if varint(node.type) and id == node.type.scalar:
             if isinstance(wanted, int) and 0 <= wanted < 1 << 64:
                 yield {("value", node.path): wanted}
@@ -366,7 +384,10 @@ class Solver(Walk):
             yield from self._truth(right, scope, wanted, first, depth)
 
     def _compared(self, op: str, left: ex.Expr, right: ex.Expr, scope: Scope, depth: int) -> Iterator[Solution]:
-        """Solutions that make a comparison true, with one side as it is: for `a < b`, `a` becomes `b - 1` or 0."""
+        """Yield solutions that make a comparison true, with one side as it is: for `a < b`, `a` becomes `b - 1`
+        or 0.
+        """
+        # The operator with its sides exchanged.
         back = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
         for side, other, how in ((left, right, op), (right, left, back.get(op, op))):
             try:
@@ -390,7 +411,9 @@ class Solver(Walk):
     def _computed(  # noqa: C901 - one case for each operator
         self, op: str, left: ex.Expr, right: ex.Expr, scope: Scope, wanted: int, depth: int
     ) -> Iterator[Solution]:
-        """Solutions for arithmetic, with one side as it is; for `a * 256 + b`, both sides as quotient and rest."""
+        """Yield solutions for arithmetic, with one side as it is; for `a * 256 + b`, both sides as quotient and
+        rest.
+        """
         values: list[Any] = []
         for side in (left, right):
             try:
@@ -421,7 +444,7 @@ class Solver(Walk):
 
 
 def _radix(expr: ex.Expr) -> int | None:
-    """Return the constant factor of a product."""
+    """Return the constant factor of a product, such as 256; None for any other expression."""
     if isinstance(expr, ex.Binary) and expr.op == "*":
         for side in (expr.left, expr.right):
             if isinstance(side, ex.Literal) and isinstance(side.value, int) and side.value > 1:
@@ -430,7 +453,9 @@ def _radix(expr: ex.Expr) -> int | None:
 
 
 def backwards(op: str, by: int, wanted: int, now: int) -> Iterator[int]:
-    """The numbers with which `number op by` is `wanted`, the one nearest to `now` first; none for other operators."""
+    """Yield the numbers with which `number op by` is `wanted`, the one nearest to `now` first; none for other
+    operators.
+    """
     if op == "+":
         yield wanted - by
     elif op == "-":
@@ -455,7 +480,7 @@ def backwards(op: str, by: int, wanted: int, now: int) -> Iterator[int]:
 
 
 def in_range(kind: Kind, wanted: Any) -> bool:
-    """Whether a stored number can have a value."""
+    """Return whether a stored number of a kind can have a value."""
     if isinstance(kind, Bits):
         return isinstance(wanted, int) and 0 <= wanted < 1 << kind.width
     if not isinstance(kind, Integer) or not isinstance(wanted, int) or not kind.size:
@@ -465,7 +490,7 @@ def in_range(kind: Kind, wanted: Any) -> bool:
 
 
 def limits(kind: Integer | Bits) -> tuple[int, int]:
-    """The least and the greatest number that a kind holds."""
+    """Return the least and the greatest number of a kind."""
     if isinstance(kind, Bits):
         return 0, (1 << kind.width) - 1
     half = 1 << 8 * kind.size - 1

@@ -1,6 +1,7 @@
 """Drawing the bytes of a field: numbers, bits, bytes and text, unless the bytes are already decided.
 
-A number that nothing has decided follows from its bounds and from what it is used for.
+A number that nothing has decided follows from its bounds and from its use in expressions (`FieldUse`).  See `draft`
+for pins, keys and cells, and `walk` for the parameters of the methods.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from exhume.compiler.instances.tree import Node, Raw, Scope, Stream, UnknownErro
 
 
 class Numbers(Draft):
-    """Draws numbers, and sees whether what was drawn meets its rules."""
+    """Draws numbers, and checks whether drawn values meet their rules."""
 
     def some_number(
         self,
@@ -32,7 +33,11 @@ class Numbers(Draft):
         stream: Stream | None,
         node: Node | None = None,
     ) -> int:
-        """A number that its field allows, chosen by its use.  Raises `RetryError` when no number is allowed."""
+        """Return a random number of [low, high] that its field allows, chosen by its use.
+
+        `node` is the structure that stands for the number, if it has variable length; `one`, `scope` and `stream`
+        are None if the number is not of a field.  Raises `RetryError` if no number is allowed.
+        """
         # The numbers that the rule of the field allows.
         use = self.uses.get(one, FieldUse()) if one is not None else FieldUse()
         test: Callable[[int], bool] = _any
@@ -51,6 +56,7 @@ class Numbers(Draft):
             numbers |= set(one.one.enum.values)
         near = sorted({number + by for number in numbers for by in ((0,) if enum else (0, 1, -1))})
         near = [number for number in near if low <= number <= high]
+        # Indexes of the lists around: the last is that of the element that contains the number.
         elements = re.findall(r"\[(\d+)\]", scope.path) if scope is not None else []
         # Draw a few times, then try the known candidates in order.
         for _ in range(8):
@@ -63,10 +69,11 @@ class Numbers(Draft):
         return self.chance.choice(fitting)
 
     def any_number(self, use: FieldUse, near: list[int], low: int, high: int, before: int) -> int:
-        """A number between bounds: small if it is a count, near the constants that expressions compare it with.
+        """Return a number of [low, high]: small if it is a count, near the constants that expressions compare it with.
 
-        The number of an array element is at most `before`: the element before the one that contains it.
+        An index of another element is at most `before`, the number of the element before the current one.
         """
+        # `mode` weighs the alternatives in sixteenths.
         mode = 0 if self.small else self.chance.integer(0, 15)
         if use.roles & {"size", "count"}:
             if near and mode >= 14:
@@ -94,7 +101,9 @@ class Numbers(Draft):
         return self.chance.integer(low, high)
 
     def allowed(self, one: Field, scope: Scope, low: int, high: int) -> tuple[int, int, list[int] | None]:
-        """The bounds that `valid` sets, or the values that it names."""
+        """Return least and greatest number by `valid`, and the only numbers that it allows if it names them (else
+        None).
+        """
         rules = rules_of(one)
         for rule, rule_value in rules.items():
             if rule == "in-enum":
@@ -112,12 +121,12 @@ class Numbers(Draft):
         return low, high, None
 
     def rule_variables(self, one: Field, scope: Scope) -> list[Key]:
-        """The variables that the rules of a field depend on."""
+        """Return the variables that the rules of a field depend on."""
         rule_value = [rule for key, rule in rules_of(one).items() if key not in ("any-of", "in-enum")]
         return [key for rule in rule_value for key in self.variables(rule, scope)]
 
     def tested(self, one: Field, scope: Scope, node: Node | None) -> Callable[[int], bool]:
-        """Whether a number passes the expression of `valid`."""
+        """Return a test whether a number passes the expression of `valid`."""
         expr = rules_of(one)["expr"]
 
         def test(number: int) -> bool:
@@ -134,13 +143,14 @@ class Numbers(Draft):
         return test
 
     def some_float(self, kind: SimpleKind) -> float:
+        """Return a random float: mostly one of a few remarkable ones."""
         nice = self.chance.choice([0.0, 1.0, -1.5, 1e-9, 1e9, float("inf"), float("nan"), None])
         if nice is None:
             return float(struct.unpack("<d", self.chance.data(8))[0]) if kind.size == 8 else 0.25
         return nice
 
     def some_stored(self, one: Field, kind: Integer | SimpleKind, scope: Scope, stream: Stream) -> Any:
-        """Some value of a stored number."""
+        """Return a random value of a stored number."""
         if isinstance(kind, Integer):
             return self.some_number(one, *limits(kind), kind, scope, stream)
         return self.some_float(kind)
@@ -164,14 +174,15 @@ class Numbers(Draft):
 
 
 def _any(_: int) -> bool:
+    """Accept any number: the test of a field without rules."""
     return True
 
 
 class StoredValues(Numbers):
-    """Draws stored values, and keeps them by their position."""
+    """Draws stored values, and keeps them by their offset in `cells`."""
 
     def store(self, at: int, data: bytes) -> None:
-        """Put bytes where none are yet."""
+        """Set bytes that are not known yet."""
         for offset, byte in enumerate(data):
             self.cells.setdefault(at + offset, byte)
 
@@ -234,12 +245,13 @@ class StoredValues(Numbers):
         return at + size
 
     def fixed(self, one: Field, scope: Scope, stream: Stream, wanted: bytes) -> tuple[Any, int]:
+        """Store constant bytes."""
         if self.room(stream, scope.at, len(wanted)):
             self.store(scope.at, wanted)
         return Raw(scope.at, len(wanted), scope.path, one, scope), scope.at + len(wanted)
 
     def stored(self, one: Field, kind: Kind, scope: Scope, stream: Stream) -> tuple[Any, int]:
-        """Draw bytes or text. Raises `RetryError` when the size is invalid."""
+        """Draw bytes or text; return the value and the offset after it.  Raises `RetryError` if the size is invalid."""
         at, path = scope.at, scope.path
         if "terminator" in one.raw or one.raw.get("type") == "strz":
             raw, after = self.terminated(one, scope, stream)
@@ -262,7 +274,7 @@ class StoredValues(Numbers):
         return (self.text(one, raw, scope) if kind == TEXT else raw), at + size
 
     def length(self, one: Field, scope: Scope) -> int:
-        """A number of bytes."""
+        """Return a random number of bytes, at least what corrections require."""
         pinned = self.pins.get(("bytes", scope.path))
         if pinned is not None:
             return len(pinned)
@@ -271,7 +283,9 @@ class StoredValues(Numbers):
         return max(found, grown)
 
     def special(self, one: Field, scope: Scope, size: Any) -> bytes | None:
-        """Bytes that something compares the field with, now and then."""
+        """Return the bytes that a field has to have, or now and then some that it is compared with; None for any
+        bytes.
+        """
         if (pinned := self.pins.get(("bytes", scope.path))) is not None:
             return bytes(pinned)
         texts = sorted(self.uses[one].texts)
@@ -285,7 +299,7 @@ class StoredValues(Numbers):
         return chosen
 
     def valid_bytes(self, one: Field, scope: Scope) -> bytes | None:
-        """Bytes that `valid` allows, where it names some."""
+        """Return bytes that `valid` allows, if it names some; else None."""
         rules = rules_of(one)
         choices = rules.get("any-of") or ([rules["eq"]] if "eq" in rules else [])
         found = [self.value(choice, scope) for choice in choices]
@@ -293,7 +307,7 @@ class StoredValues(Numbers):
         return self.memo(scope.path, "valid", lambda: self.chance.choice(wanted)) if wanted else None
 
     def claim(self, raw: Raw) -> None:
-        """Store bytes that are already decided; others stay open for other fields."""
+        """Store the bytes of a field if they are decided; others stay open for other fields that may share them."""
         self.raws[raw.path] = raw
         self.owners.setdefault((raw.start, raw.size), raw.path)
         special = self.special(raw.field, raw.scope, raw.size)
@@ -321,7 +335,7 @@ class StoredValues(Numbers):
         return data
 
     def byte(self, raw: Raw, index: int) -> int:
-        """The byte of a stream at a place. Raises `IndexError` where it has none."""
+        """Return one byte of a field, drawn if it is not known.  Raises `IndexError` if it has no such byte."""
         at = raw.start + index
         if not 0 <= index < raw.size:
             raise IndexError(index)
@@ -337,7 +351,7 @@ class StoredValues(Numbers):
         return self.cells[at]
 
     def some_text(self, encoding: str, size: int) -> bytes:
-        """Text of `size` bytes."""
+        """Return random text of `size` bytes, valid in the encoding."""
         out = b""
         while len(out) < size:
             letter = self.chance.choice("ab0 ./\x00\x7fé日\U0001f600")
@@ -349,7 +363,7 @@ class StoredValues(Numbers):
         return out
 
     def text(self, one: Field, raw: Raw, scope: Scope) -> str:
-        """Bytes that are text in an encoding. Raises `RetryError` when they are not."""
+        """Decode text.  Raises `RetryError` if the bytes are invalid in the encoding."""
         try:
             return str(self.held(raw), encoding_of(one))
         except UnicodeDecodeError:
@@ -371,14 +385,14 @@ class StoredValues(Numbers):
         return Raw(at, len(held) + include, scope.path, one, scope), at + len(held) + consume
 
     def some_unmarked(self, one: Field, mark: int) -> bytes:
-        """Bytes without a terminator among them."""
+        """Return random bytes without the terminator `mark`."""
         size = self.chance.integer(0, 8)
         encoding = encoding_of(one) if one.one == TEXT else self.uses[one].encoding
         found = self.some_text(encoding, size) if encoding else self.chance.data(size)
         return found.replace(bytes([mark]), b"")
 
     def filled(self, size: int) -> bytes:
-        """All bytes; those without a value are drawn."""
+        """Return all bytes of the instance; those without a value are drawn."""
         missing = [at for at in range(size) if at not in self.cells]
         if missing:
             for at, byte in zip(missing, self.chance.data(len(missing)), strict=True):

@@ -1,6 +1,7 @@
-"""Makes random structures, substreams (fields with a size of their own) and repeated fields.
+"""Draws random structures, substreams (fields with a size of their own) and repeated fields.
 
-The sizes, positions and counts that the format stores are set afterwards, so that they match the content.
+The sizes, positions and counts that the format stores are corrected afterwards, so that they match the content; see
+`draft` for how passes and corrections work, and `walk` for the parameters of the methods.
 """
 
 from __future__ import annotations
@@ -20,27 +21,30 @@ from exhume.compiler.instances.tree import Node, Raw, Scope, Stream
 
 
 class Structures(StoredValues):
-    """Draws structures, and what has to do with them: presence, extents, places and numbers of elements."""
+    """Draws structures: whether their fields are present, the sizes and positions of streams, the number of
+    elements.
+    """
 
     placed_now: set[Key]
 
     # Wishes: that something which depends on other values is there.
 
     def instances(self, node: Node) -> None:
-        """Read the instances with a place first: computed ones would otherwise decide bytes before they are drawn."""
+        """Read the instances below a structure, stored ones first: computed ones might request their bytes before."""
         for one in node.type.seq:
             self.below(node.values.get(one.id))
         for one in sorted(node.type.instances.values(), key=lambda one: one.value is not None):
             self.below(self.get(node, one.id))
 
     def present(self, one: Field, scope: Scope) -> bool:
-        """Whether a field is there; at random, the values in its condition are changed so that it is."""
+        """Return whether a field is there; at random, the values in its condition are changed so that it is."""
         there = super().present(one, scope)
         if there and one.condition is not None:
             self.reasons[scope.path] = one.condition, scope
         if there or one.condition is None or one.value is not None or self.small or self.read > 150:
             return there
         node = scope.node
+        # One field at most per structure is wished for: several conditions would contradict each other more often.
         optional = [other.id for other in node.type.fields() if other.condition is not None and other.value is None]
         wish = self.memo(node.path, f"wish {node.type.where}", lambda: self.chance.integer(0, 2 * len(optional)))
         if wish >= len(optional) or optional[wish] != one.id:
@@ -51,7 +55,9 @@ class Structures(StoredValues):
         return bool(found) and super().present(one, scope)
 
     def case(self, one: Field, kind: Switch, scope: Scope) -> Kind | None:
-        """Return the type of a switch; often one case is wished for, and the value it switches on is set to match."""
+        """Return the type of a switch; often one case is wished for, and the value it switches on is changed to
+        match.
+        """
         if kind.cases and not self.small and self.read < 150:
             wish = self.memo(scope.path, "case", lambda: self.chance.integer(0, 2 * len(kind.cases)))
             if wish < len(kind.cases):
@@ -63,7 +69,7 @@ class Structures(StoredValues):
     # Structures.
 
     def fields(self, node: Node, at: int) -> int:
-        """Draw the fields of a structure. Raises `RetryError` when it nests too deeply."""
+        """Draw the fields of a structure; return their end.  Raises `RetryError` if there are too many structures."""
         self.read += 1
         if self.read > 600:
             raise RetryError([])
@@ -72,23 +78,26 @@ class Structures(StoredValues):
         return super().fields(node, at)
 
     def structure(self, kind: Structure, scope: Scope, stream: Stream, at: int) -> tuple[Node, int]:
+        """Draw a structure; its offset is noted, as one that positions may refer to."""
         self.starts.setdefault((stream.path, kind.type.where), []).append(at)
         return super().structure(kind, scope, stream, at)
 
     def sized(self, one: Field, kind: Kind, scope: Scope, stream: Stream) -> tuple[Any, int]:
-        """Draw a structure or bytes in a stream of their own. Raises `RetryError` when the size is invalid."""
+        """Draw a structure or bytes in a stream of their own.  Raises `RetryError` if the size is invalid."""
         at, path = scope.at, scope.path
         if one.size is None:
             return self.to_end(one, kind, scope, stream)
         self.sizers[path] = one.size, scope
         size = self.ask(one.size, one, scope)
         wanted = self.sizes.get(path)
+        # The content needs a size that differs from the stated one: correct what it is computed from.
         if wanted is not None and wanted != size and path not in self.stiff:
             if self.fix_up(one.size, scope, wanted):
                 size = wanted
             else:
                 self.sizes.pop(path)
         elif wanted is None and path not in self.stiff:
+            # No size is needed yet, and the stated one may change: the content decides.
             if any(self.can_change(key) for key in self.variables(one.size, scope)):
                 return self.open(one, kind, scope, stream, one.size)
             if not any(path in self.settled for _, path in self.variables(one.size, scope)):
@@ -121,8 +130,8 @@ class Structures(StoredValues):
         return self.within(one, kind, scope, inner), max(at, stream.end)
 
     def open(self, one: Field, kind: Kind, scope: Scope, stream: Stream, size: ex.Expr) -> tuple[Any, int]:
-        """Read a field whose size is an expression: draw its content first, then change the expression's fields so that
-        it fits.
+        """Draw the content of a field whose size may change, then change the fields in the expression `size` so that it
+        fits.
         """
         at, path = scope.at, scope.path
         inner = Stream(at if at in self.cells else self.fresh(), None, path)
@@ -143,7 +152,9 @@ class Structures(StoredValues):
         return value, at + natural
 
     def within(self, one: Field, kind: Kind, scope: Scope, inner: Stream) -> Any:
-        """Read a value in a stream of its own, with all instances of a structure; bytes are claimed for the field."""
+        """Read a value in a stream of its own, with all instances of a structure; bytes are stored if they are
+        decided.
+        """
         value = super().within(one, kind, scope, inner)
         if isinstance(value, Node):
             try:
@@ -159,7 +170,7 @@ class Structures(StoredValues):
     # Numbers of variable length.
 
     def integer_of_groups(self, node: Node, at: int) -> int:
-        """Draw a number of variable length."""
+        """Draw a number of variable length; return its end."""
         path, stream = node.path, node.stream
         self.known[path] = node, str(node.type.scalar)
         one = self.field_of(node)
@@ -172,6 +183,7 @@ class Structures(StoredValues):
             value = self.memo(
                 path, node.type.where, lambda: self.some_number(one, 0, (1 << 64) - 1, None, scope, stream, node)
             )
+        # Bytes of seven bits each, the lowest first; now and then one more byte than needed.
         data = encoded(value, len(node.type.seq))
         if len(data) < 9 and "valid" not in node.type.seq[1].raw:  # longer forms than needed are allowed
             more = 0 if self.small else self.memo(path, "longer", lambda: self.chance.choice((0, 0, 0, 0, 0, 0, 0, 1)))
@@ -184,7 +196,7 @@ class Structures(StoredValues):
         return at + len(data)
 
     def groups_there(self, node: Node, at: int) -> int:
-        """Read a number of variable length where bytes are. Raises `RetryError` when they contain none."""
+        """Read a number of variable length whose bytes are known.  Raises `RetryError` if they form none."""
         for group in node.type.seq:
             node.values[group.id] = None
         for step in varint(node.type):
@@ -200,7 +212,7 @@ class Structures(StoredValues):
         return at
 
     def field_of(self, node: Node) -> Field | None:
-        """The field that a structure is the value of."""
+        """Return the field that a structure is the value of; None for the root."""
         if node.parent is None:
             return None
         id = node.path.removeprefix(node.parent.path).lstrip(".").partition("[")[0]
@@ -238,7 +250,9 @@ class Structures(StoredValues):
         return stream.base + at
 
     def chosen_place(self, one: Field, stream: Stream, scope: Scope) -> int:
-        """A position for an instance without a fixed one: that of a similar instance, or after everything else."""
+        """Return a position for an instance that may be anywhere: that of a similar structure, or after everything
+        else.
+        """
         kind = one.one
         starts = self.starts.get((stream.path, kind.type.where), []) if isinstance(kind, Structure) else []
         if starts and not one.repeat:
@@ -247,7 +261,7 @@ class Structures(StoredValues):
         return stream.high
 
     def elements(self, one: Field, node: Node, stream: Stream, values: list[Any]) -> Iterator[int]:
-        """Draw the elements of a list. Raises `RetryError` when the count is invalid."""
+        """Yield the indexes of the elements of a list.  Raises `RetryError` if the count is invalid."""
         path = node.below(one.id)
         start = Scope(node, self.place, path=path)
         if one.repeat == "expr":
@@ -266,7 +280,7 @@ class Structures(StoredValues):
             yield from self._until(one, node, path, values)
 
     def _to_the_end(self, path: str, stream: Stream, values: list[Any]) -> Iterator[int]:
-        """The indexes of a list up to the end of its stream.
+        """Yield the indexes of a list up to the end of its stream.
 
         Their number is drawn, or one that a solution requires; the stream is made to end after them if it can be.
         """
@@ -281,14 +295,15 @@ class Structures(StoredValues):
                 return
         if stream.size is None or self.place >= stream.end:
             return
-        # What else is in the stream may need the bytes that the list does not: then elements fill them.
+        # Other fields in the stream may need the bytes that the list does not: then elements fill them.
         tried = self.failed[path] = self.failed.get(path, 0) + 1
         if tried > 2 or not self.shrink(stream, self.place - stream.base):
             while self.place < stream.end:
                 yield len(values)
 
     def _until(self, one: Field, node: Node, path: str, values: list[Any]) -> Iterator[int]:
-        """The indexes of a list with `repeat-until`; after a drawn number of elements, one is made to be the last.
+        """Yield the indexes of a list with `repeat-until`; after a drawn number of elements, one is made to be the
+        last.
 
         Raises `RetryError` if none becomes the last.
         """
@@ -308,16 +323,18 @@ class Structures(StoredValues):
                     raise RetryError(list(self.variables(expr, scope)))
 
     def count(self, path: str) -> int:
-        """A number of elements."""
+        """Return a random number of elements."""
         return self.chance.integer(0, self.most(path, 4))
 
     def most(self, path: str, many: int) -> int:
-        """Largest number of elements; fewer the deeper they are nested."""
+        """Return the largest number of elements to draw: `many`, halved for each list around (a `[` in the path)."""
         return 1 if self.small or self.read > 200 else max(1, many >> path.count("["))
 
 
 def encoded(value: int, most: int) -> bytes:
-    """A number in groups of seven bits, the lowest first."""
+    """Return a number as at most `most` bytes with seven bits each, the lowest first; all but the last have the top
+    bit.
+    """
     out: list[int] = []
     while value >= 0x80 and len(out) < most - 1:
         out.append(0x80 | value & 0x7F)

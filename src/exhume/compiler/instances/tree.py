@@ -1,4 +1,9 @@
-"""The result of a walk over data: structures with their values and streams, and what expressions are over them."""
+"""The result of a walk over data: structures with their values and streams, and the values of expressions over them.
+
+A walk reads data by a specification, without generated code (`walk`), or makes random data that fits it (`draw`). A
+`Node` is a structure, a `Raw` a field of bytes, a `Stream` the bytes in which positions count, a `Scope` all that an
+expression may refer to.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +16,19 @@ from exhume.compiler.front import expressions as ex
 from exhume.compiler.front.model import Field, Type
 
 OPEN = 1 << 40
-"""The size of a stream that has none yet."""
+"""Size that a stream without a size yet is taken to have, in bytes: more than any instance."""
 
 
 class UnknownError(Exception):
-    """An expression has no value: it requests a field that is not there, or computes what cannot be computed."""
+    """Raised for an expression that has no value: it names a field that is not there, or computes an undefined
+    value.
+    """
 
 
 class BrokenError(Exception):
-    """Data that do not fit a specification: `rule` is the key that was not met, `short` for data that end too early."""
+    """Raised for data that does not fit a specification: `rule` is the key that was not met; `short`: it ends too
+    early.
+    """
 
     def __init__(
         self, path: str, at: int, rule: str, why: str = "", expr: ex.Expr | None = None, scope: Scope | None = None
@@ -35,16 +44,20 @@ class BrokenError(Exception):
 
 @dataclass(eq=False, repr=False, slots=True)
 class Stream:
-    """Bytes from `base` on; `size` is None while that is open.  `path` is that of the field that holds it."""
+    """Bytes from the offset `base` on; `size` is None while it is not known.
+
+    `path` is that of the field that has them.
+    """
 
     base: int
     size: int | None
     path: str
     outer: Stream | None = None
+    """The stream that ends where this one does, if its size is the rest of that."""
     pinned: bool = False
-    """Whether nothing can change its size."""
+    """Whether its size cannot change any more."""
     high: int = 0
-    """End of the content at its beginning."""
+    """End of the bytes that are used from its start on, relative to `base`."""
 
     @property
     def length(self) -> int:
@@ -57,7 +70,7 @@ class Stream:
 
 @dataclass(eq=False, repr=False, slots=True)
 class Node:
-    """A structure that was read: its values by the ids of fields."""
+    """A structure that was read: its values by the names of its fields."""
 
     type: Type
     path: str
@@ -66,15 +79,18 @@ class Node:
     root: Node | None
     values: dict[str, Any] = field(default_factory=dict)
     given: dict[str, tuple[ex.Expr, Scope]] = field(default_factory=dict)
+    """The arguments for its parameters, with the scope in which each is evaluated."""
     running: set[str] = field(default_factory=set)
+    """Instances that are being computed, to notice one that uses itself."""
 
     def below(self, id: str) -> str:
+        """Return the path of a field."""
         return f"{self.path}.{id}" if self.path else id
 
 
 @dataclass(eq=False, repr=False, slots=True)
 class Raw:
-    """Bytes by their position; the content is looked up on request."""
+    """A field of bytes by its offset; the bytes themselves are looked up on request."""
 
     start: int
     size: int
@@ -97,7 +113,7 @@ class Scope:
 
 @dataclass(frozen=True, repr=False, slots=True)
 class Rule:
-    """A rule that a field met: where, and with which value."""
+    """A rule that a field met: its place in the data, and the value that was checked."""
 
     path: str
     field: Field
@@ -110,7 +126,7 @@ class Rule:
 
 @dataclass(frozen=True, repr=False, slots=True)
 class ChecksumField:
-    """A checksum that was read: its position, and the ranges of the data that it covers, in sequence."""
+    """A checksum that was read: its offsets, and the ranges of the data that it covers, in sequence."""
 
     path: str
     field: Field
@@ -119,7 +135,7 @@ class ChecksumField:
     pieces: list[tuple[int, int]]
 
     def covered(self, data: bytes) -> bytes:
-        """The bytes that the checksum covers."""
+        """Return the bytes that the checksum covers."""
         return b"".join(data[start:stop] for start, stop in self.pieces)
 
 
@@ -131,38 +147,38 @@ class Evaluator(ABC):
 
     @abstractmethod
     def get(self, node: Node, id: str) -> Any:
-        """The value of a field, parameter or instance; raises `UnknownError`."""
+        """Return the value of a field, parameter or instance; raises `UnknownError`."""
 
     def held(self, raw: Raw) -> bytes:
-        """The bytes of a raw value."""
+        """Return the bytes of a raw value."""
         return self.data[raw.start : raw.start + raw.size]
 
     def byte(self, raw: Raw, index: int) -> int:
-        """One of many bytes."""
+        """Return one byte of a raw value."""
         return self.held(raw)[index]
 
     def plain(self, value: Any) -> Any:
-        """A value with bytes looked up, and what stands for a structure in its place."""
+        """Return a value with the bytes of a raw one looked up."""
         if isinstance(value, Raw):
             return self.held(value)
         return value
 
     def ask(self, expr: ex.Expr, one: Field, scope: Scope) -> Any:
-        """The value of an expression of a field; raises `BrokenError` where it has none."""
+        """Return the value of an expression of the field `one`; raises `BrokenError` if it has none."""
         try:
             return self.value(expr, scope)
         except UnknownError as error:
             raise BrokenError(scope.path, scope.at, "expression", str(error), expr, scope) from None
 
     def value(self, expr: ex.Expr, scope: Scope) -> Any:
-        """The value of an expression; raises `UnknownError`."""
+        """Return the value of an expression; raises `UnknownError` if it has none."""
         try:
             return self._value(expr, scope)
         except (TypeError, LookupError, ZeroDivisionError, AttributeError, ValueError, OverflowError) as error:
             raise UnknownError(str(error)) from error
 
     def _value(self, expr: ex.Expr, scope: Scope) -> Any:  # noqa: C901 - one case for each form of expression
-        """As `value`, but with the errors that Python raises for values of the wrong kind."""
+        """Return the value of an expression; errors of Python for values of the wrong kind are not translated."""
         match expr:
             case ex.Literal(value):
                 return value
@@ -199,7 +215,9 @@ class Evaluator(ABC):
                 return self._value(then if self._value(condition, scope) else otherwise, scope)
 
     def _name(self, id: str, scope: Scope) -> Any:
-        """The value of a name: a pair of stream and scope for `_io`, the structure itself for `_root` at the root."""
+        """Return the value of a name: a pair of stream and scope for `_io`, the structure itself for `_root` at the
+        root.
+        """
         if id == "_":
             return scope.item
         if id == "_index":
@@ -213,8 +231,8 @@ class Evaluator(ABC):
         return self.get(scope.node, id)
 
     def member(self, value: Any, name: str, scope: Scope) -> Any:
-        """A member of a value. Raises `UnknownError` when it has none of that name."""
-        if isinstance(value, tuple):  # `_io` of the structure itself, which knows where reading is
+        """Return a member of a value.  Raises `UnknownError` if it has none of that name."""
+        if isinstance(value, tuple):  # `_io` of the structure itself (`_name`): the scope has the position
             stream, here = value
             if name == "pos":
                 return here.at - stream.base
@@ -243,7 +261,7 @@ class Evaluator(ABC):
         raise UnknownError(f"{type(value).__name__} has no {name}")
 
     def _call(self, of: Any, name: str, given: list[Any]) -> Any:
-        """The result of a method call.  Raises `UnknownError` for a `substring` that ends before it starts."""
+        """Return the result of a method call.  Raises `UnknownError` for a `substring` that ends before it starts."""
         of = self.plain(of)
         if name == "substring":
             if not 0 <= given[0] <= given[1]:

@@ -1,7 +1,11 @@
 """Reads data by a specification without generating code: the plain meaning of a `.ksy`, one step at a time.
 
-It is slow and says everything: which rules were examined, what each compared, and where.  What draws instances of a
-specification (`exhume.compiler.instances.draw`) is the same walk over bytes that are not there yet.
+It is slow, and records everything: which rules were checked, on which value, and where.  The classes that draw
+random instances of a specification (`exhume.compiler.instances.draw`) extend this walk to bytes that are not there
+yet.
+
+Parameters: `one` is the field that is read, `node` the structure that it is in, `scope` the context of its
+expressions (with its path and position), `stream` the bytes that it is read from, `at` the offset in the data.
 """
 
 from __future__ import annotations
@@ -32,7 +36,13 @@ DEEPEST = 60
 
 
 class Walk(Evaluator):
-    """One reading of data; `rules` are those that were met, `sums` the checksums with the bytes that they cover."""
+    """One reading of data.
+
+    Attributes:
+        rules: The rules that were met.
+        sums: The checksums, with the ranges of bytes that they cover.
+        depth: Number of structures and instances around the current one.
+    """
 
     def __init__(self, data: bytes) -> None:
         super().__init__(data)
@@ -57,7 +67,7 @@ class Walk(Evaluator):
             raise BrokenError(node.path, at, "depth")
         seq = node.type.seq
         number = 0
-        extents: dict[str, tuple[int, int]] = {}
+        extents: dict[str, tuple[int, int]] = {}  # start and end of each field, for checksums
         while number < len(seq):
             one = seq[number]
             run = self._bits(seq, number)
@@ -108,13 +118,14 @@ class Walk(Evaluator):
         return run
 
     def get(self, node: Node, id: str) -> Any:
-        """The value of a field, parameter or instance.
+        """Return the value of a field, parameter or instance.
 
         Raises `UnknownError` for one that is not read yet, or nests too deeply.
         """
         if id in node.values:
             return node.values[id]
         one = node.type.instances.get(id)
+        # An instance that is being computed depends on itself.
         if one is None or id in node.running:
             raise UnknownError(f"{node.below(id)} is not read yet")
         node.running.add(id)
@@ -130,7 +141,7 @@ class Walk(Evaluator):
         return value
 
     def instance(self, node: Node, one: Field) -> Any:
-        """Read or compute an instance. Raises `UnsupportedError` for one without a place."""
+        """Read or compute an instance.  Raises `UnsupportedError` for one without a position."""
         scope = Scope(node, node.stream.base, path=node.below(one.id))
         if not self.present(one, scope):
             return None
@@ -160,7 +171,7 @@ class Walk(Evaluator):
     # Fields.
 
     def field(self, node: Node, one: Field, stream: Stream, at: int, *, asked: bool = False) -> int:
-        """Read a field of `seq` (or an instance that was `asked` for) into the structure; return where it ends."""
+        """Read a field into the structure; return its end.  An instance is `asked`: its condition was tested before."""
         path = node.below(one.id)
         if not asked and not self.present(one, Scope(node, at, path=path)):
             node.values[one.id] = None
@@ -182,7 +193,7 @@ class Walk(Evaluator):
     """End of the element that was read last."""
 
     def elements(self, one: Field, node: Node, stream: Stream, values: list[Any]) -> Iterator[int]:
-        """The numbers of the elements that a repeated field has."""
+        """Yield the index of each element that a repeated field has; the caller reads it before it takes the next."""
         start = Scope(node, self.place, path=node.below(one.id))
         if one.repeat == "expr":
             count = expression(one, "repeat-expr")
@@ -197,7 +208,7 @@ class Walk(Evaluator):
                     break
 
     def over(self, one: Field, node: Node, values: list[Any]) -> bool:
-        """Whether the element that was read last is the last. Raises `UnsupportedError` if that is not defined."""
+        """Return whether the element read last is the last.  Raises `UnsupportedError` if no condition is stated."""
         until = expression(one, "repeat-until")
         if until is None:
             raise UnsupportedError("repeat-until is missing", one.where)
@@ -205,7 +216,7 @@ class Walk(Evaluator):
         return bool(self.ask(until, one, scope))
 
     def one(self, one: Field, scope: Scope, stream: Stream) -> tuple[Any, int]:
-        """Read one value and check it; return where it ends."""
+        """Read one value and check it; return the value and its end."""
         self.place = scope.at
         value, at = self.kind(one, one.one, scope, stream)
         if "valid" in one.raw:
@@ -214,7 +225,7 @@ class Walk(Evaluator):
         return value, at
 
     def kind(self, one: Field, kind: Kind, scope: Scope, stream: Stream) -> tuple[Any, int]:
-        """Read one value of a kind. Raises `UnsupportedError` for one that is not supported."""
+        """Read one value of a kind; return it and its end.  Raises `UnsupportedError` for unsupported kinds."""
         if isinstance(kind, Switch):
             if one.size is not None or one.to_end:
                 return self.sized(one, kind, scope, stream)
@@ -239,7 +250,7 @@ class Walk(Evaluator):
         raise UnsupportedError(f"{one.raw.get('type')} is not supported", one.where)
 
     def case(self, one: Field, kind: Switch, scope: Scope) -> Kind | None:
-        """The kind that a switch chooses."""
+        """Return the kind that a switch chooses; None if no case matches and there is no default."""
         on = self.ask(kind.on, one, scope)
         for value, case in kind.cases:
             if self.value(value, scope) == on:
@@ -247,7 +258,7 @@ class Walk(Evaluator):
         return kind.default
 
     def structure(self, kind: Structure, scope: Scope, stream: Stream, at: int) -> tuple[Node, int]:
-        """Read a structure."""
+        """Read a structure; return it and its end."""
         type, above = kind.type, scope.node
         root = above.root or above if type.root is above.type.root and type.parent is not None else None
         node = Node(type, scope.path, stream, above, root)
@@ -257,11 +268,11 @@ class Walk(Evaluator):
         return node, self.content(node, at)
 
     def content(self, node: Node, at: int) -> int:
-        """Read the content of a structure: its fields."""
+        """Read the content of a structure, its fields; return their end."""
         return self.fields(node, at)
 
     def sized(self, one: Field, kind: Kind, scope: Scope, stream: Stream) -> tuple[Any, int]:
-        """Read a structure or bytes in a stream of their own. Raises `BrokenError` when they are not all there."""
+        """Read a structure or bytes in a stream of their own.  Raises `BrokenError` if they are not all there."""
         at = scope.at
         size = stream.end - at if one.size is None else self.ask(one.size, one, scope)
         stop = max(at, stream.end) if one.size is None else at + size
@@ -273,31 +284,34 @@ class Walk(Evaluator):
         return self.within(one, kind, scope, inner), stop
 
     def within(self, one: Field, kind: Kind, scope: Scope, inner: Stream) -> Any:
-        """Read what a stream of its own holds."""
+        """Read a value that has a stream of its own, `inner`."""
         chosen = self.case(one, kind, scope) if isinstance(kind, Switch) else kind
         if isinstance(chosen, Structure):
             return self.structure(chosen, scope, inner, inner.base)[0]
         return None if chosen is None else Raw(inner.base, inner.length, scope.path, one, scope)
 
     def note(self, one: Field, rule: str, scope: Scope, stop: int, value: Any) -> None:
-        """Remember a rule that was met."""
+        """Record a rule that was met."""
         self.rules.append(Rule(scope.path, one, rule, scope.at, stop, value, scope))
 
     # Stored values.
 
     def take(self, one: Field, scope: Scope, stream: Stream, size: int) -> bytes:
-        """The bytes of a field of a fixed size. Raises `BrokenError` when they are not all there."""
+        """Return the bytes of a field of a fixed size.  Raises `BrokenError` if they are not all there."""
         if scope.at + size > stream.end:
             raise BrokenError(scope.path, scope.at, "short", _bytes(size))
         self.note(one, "short", scope, scope.at + size, None)
         return self.data[scope.at : scope.at + size]
 
     def number(self, one: Field, kind: Integer | SimpleKind, scope: Scope, stream: Stream) -> tuple[Any, int]:
-        """Read an integer or float."""
+        """Read an integer or float; return it and its end."""
         return unpacked(kind, self.take(one, scope, stream, kind.size)), scope.at + kind.size
 
     def bits(self, node: Node, run: list[Field], at: int) -> int:
-        """Read fields of some bits each, which share bytes. Raises `BrokenError` when they are not all there."""
+        """Read consecutive fields of bits, which share bytes; return their end.
+
+        Raises `BrokenError` if bytes are missing.
+        """
         bits = 0
         for one, before, width in shifted(run):
             bits += width
@@ -305,6 +319,7 @@ class Walk(Evaluator):
             path, kind = node.below(one.id), one.one
             if stop > node.stream.end:
                 raise BrokenError(path, at + (bits - width) // 8, "short")
+            # Bytes up to the end of this field as a number: earlier fields are above (big-endian) or below its bits.
             big = isinstance(kind, Bits) and kind.big
             many = int.from_bytes(self.data[at:stop], "big" if big else "little")
             value: Any = many >> ((stop - at) * 8 - bits if big else before) & (1 << width) - 1
@@ -314,16 +329,16 @@ class Walk(Evaluator):
         return stop
 
     def fixed(self, one: Field, scope: Scope, stream: Stream, wanted: bytes) -> tuple[Any, int]:
-        """Read fixed bytes. Raises `BrokenError` when they are others."""
+        """Read constant bytes.  Raises `BrokenError` if they differ."""
         if self.take(one, scope, stream, len(wanted)) != wanted:
             raise BrokenError(scope.path, scope.at, "contents")
         self.note(one, "contents", scope, scope.at + len(wanted), wanted)
         return Raw(scope.at, len(wanted), scope.path, one, scope), scope.at + len(wanted)
 
     def stored(self, one: Field, kind: Kind, scope: Scope, stream: Stream) -> tuple[Any, int]:
-        """Read bytes or text.
+        """Read bytes or text; return the value and the offset after it.
 
-        Raises `UnsupportedError` for those without a size, `BrokenError` when they are not all there.
+        Raises `UnsupportedError` for those without a size, `BrokenError` if they are not all there.
         """
         at = scope.at
         if "terminator" in one.raw or one.raw.get("type") == "strz":
@@ -342,7 +357,9 @@ class Walk(Evaluator):
         return value, after
 
     def terminated(self, one: Field, scope: Scope, stream: Stream) -> tuple[Raw, int]:
-        """Read bytes up to a terminator. Raises `BrokenError` when it is missing."""
+        """Read bytes up to a terminator; return them and the offset after it.  Raises `BrokenError` if it is
+        missing.
+        """
         mark, include, consume = ending(one)
         stop = self.data.find(bytes([mark]), scope.at, stream.end)
         if stop < 0:
@@ -355,7 +372,7 @@ class Walk(Evaluator):
         return Raw(scope.at, size + include, scope.path, one, scope), stop + consume
 
     def text(self, one: Field, raw: Raw, scope: Scope) -> str:
-        """Decode text. Raises `BrokenError` for bytes that are not text."""
+        """Decode text.  Raises `BrokenError` for bytes that are invalid in its encoding."""
         encoding = encoding_of(one)
         try:
             text = str(self.held(raw), encoding)
@@ -367,7 +384,7 @@ class Walk(Evaluator):
     # Checks.
 
     def check(self, one: Field, value: Any, scope: Scope, at: int) -> None:
-        """Raise `BrokenError` when a value is not valid."""
+        """Raise `BrokenError` if a value, which ends at `at`, is not valid; note each rule that it meets."""
         here = Scope(scope.node, at, value, scope.index, scope.path)
         for rule, rule_value in rules_of(one).items():
             if not self.holds(one, rule, rule_value, here):
@@ -376,7 +393,7 @@ class Walk(Evaluator):
             self.note(one, rule, scope, at, value)
 
     def holds(self, one: Field, rule: str, rule_value: Any, here: Scope) -> bool:
-        """Whether a rule of `valid` holds for `_`."""
+        """Return whether a rule of `valid` holds; `here` has the value as `_`."""
         value = self.plain(here.item)
         if rule == "any-of":
             return any(self.ask(choice, one, here) == value for choice in rule_value)
@@ -393,4 +410,5 @@ class Walk(Evaluator):
 
 
 def _bytes(size: int) -> str:
+    """Return a size in words."""
     return f"{size} byte{'s' * (size != 1)}"
