@@ -223,20 +223,25 @@ class _Audit:
             self.called |= {name} if called else set()
 
     def bind_definition(self, node: ast.FunctionDef | ast.ClassDef) -> None:
+        """Note the name of a function or class."""
         self._new(node.name, node, called=True)
 
     def bind_import(self, node: ast.Import | ast.ImportFrom) -> None:
+        """Note the names that an import binds."""
         for one in node.names:
             self._new(one.asname or one.name, node, called=True)
 
     def bind_name(self, node: ast.Name) -> None:
+        """Note a variable that is assigned."""
         if isinstance(node.ctx, ast.Store):
             self._new(node.id, node)
 
     def bind_argument(self, node: ast.arg) -> None:
+        """Note an argument of a function."""
         self._new(node.arg, node)
 
     def bind_error(self, node: ast.ExceptHandler) -> None:
+        """Note the variable of `except ... as`."""
         if node.name is not None:
             self._new(node.name, node)
 
@@ -247,26 +252,32 @@ class _Audit:
                 self.called.add(name)
 
     def look_at_name(self, node: ast.Name) -> None:
+        """Reject a name that the module does not bind and that is not in the tables."""
         known = id(node) in self.inner or node.id in self.bound or node.id in self.readers
         if not known and node.id not in _KNOWN:
             raise _refused(node.id, node)
 
     def look_at_attribute(self, node: ast.Attribute) -> None:
+        """Reject an attribute that is private, or unknown."""
         if is_private(node.attr) or not self._is_attribute(node.value, node.attr):
             raise _refused(f".{node.attr}", node)
 
     def look_at_call(self, node: ast.Call) -> None:
+        """Reject a call of an unknown function, or with unknown keywords."""
         if not self._is_called(node.func) or any(one.arg not in KEYWORDS for one in node.keywords):
             raise _refused(f"a call of {ast.unparse(node.func):.60}", node)
 
     def look_at_import(self, node: ast.Import) -> None:
+        """Reject the import of a module other than `struct`."""
         if any(one.name != "struct" or one.asname for one in node.names):
             raise _refused("an import", node)
 
     def look_at_import_from(self, node: ast.ImportFrom) -> None:
+        """Reject an import of unknown names."""
         self._look_at_import(node, node.level, node.module, [one.name for one in node.names])
 
     def look_at_function(self, node: ast.FunctionDef) -> None:
+        """Reject a function with special kinds of arguments, or a decorator other than `property`."""
         more = node.args.vararg or node.args.kwarg or node.args.kwonlyargs or node.args.posonlyargs
         if more or any(not isinstance(one, ast.Name) or one.id != "property" for one in node.decorator_list):
             raise _refused(f"the function {node.name}", node)
@@ -287,6 +298,7 @@ class _Audit:
         return False
 
     def look_at_format(self, node: ast.FormattedValue) -> None:
+        """Reject conversions and formats in f-strings, which call methods by name."""
         if node.conversion != -1 or node.format_spec is not None:
             raise _refused("a format", node)
 

@@ -103,6 +103,7 @@ def instances(
 
     @st.composite
     def one(draw_fn: st.DrawFn) -> Instance:
+        """Draw an instance."""
         drawn = _drawn(type, _HypothesisRandom(draw_fn), given, checksums)
         return Instance(drawn.data, drawn.arguments)
 

@@ -261,12 +261,15 @@ class _Position:
         self._end = end
 
     def is_eof(self) -> bool:
+        """Return whether the position is at the end."""
         return self.at >= self._end
 
     def pos(self) -> int:
+        """Return the position."""
         return self.at
 
     def size(self) -> int:
+        """Return the size of the stream."""
         return self._end
 
 
@@ -390,6 +393,7 @@ def _fast_reader(parser: Any, given: tuple[Any, ...], *, whole: bool) -> _Reader
     reader = getattr(module, f"read_{'_'.join(words)}", None)
     if reader is None:
         return None
+    # Parameters after bytes, start and end: `base`, then those of the type.
     _, _, _, *more = inspect.signature(reader).parameters.values()
     based = bool(more) and more[0].name == "base"
     wanted = [one for one in more[based:] if one.default is inspect.Parameter.empty]

@@ -140,6 +140,7 @@ def _needed(package: str) -> dict[str, Any]:
     """Return the built-in names that the code of a package may use, with an import that finds only listed modules."""
 
     def imported(name: str, within: Any = None, local: Any = None, wanted: Any = (), level: int = 0) -> Any:
+        """Import a listed module for the code of the package; raises `ImportError` for all others."""
         known = IMPORTS if level == 0 else _PACKAGES[package] if level == 1 else ()
         if not set((name,) if name else wanted) <= set(known):
             raise ImportError(f"compiled readers do not import {name!r}")
@@ -249,6 +250,7 @@ class LazySpecs(Mapping[str, Mapping[str, Any]]):
         self._found: dict[str, Mapping[str, Any]] | None = None
 
     def _specs(self) -> dict[str, Mapping[str, Any]]:
+        """Return the parsed specifications."""
         if self._found is None:
             self._found = json.loads(self._text)
         return self._found

@@ -191,6 +191,7 @@ class SpecificationRows:
         value = self.specification.read_source(self.source, *self.arguments)
         field: Described | None = None
         for name, index in _STEP.findall(self.path):
+            # Each step is a field of a structure, and perhaps an element of it.
             type = self.specification.type_of(value)
             field = next((one for one in (*type.fields(), *type.params) if one.id == name), None) if type else None
             if field is None or (index and not field.repeat):

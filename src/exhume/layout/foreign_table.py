@@ -121,8 +121,7 @@ class Tabulator:
         if not isinstance(kind, Structure):
             made = self.array(kind, list(rows), self.field.id, DEEPEST)
             columns = {} if made is None else {self.field.id: made}
-        # Columns have this attribute, objects do not.
-        elif hasattr(rows, "resume_at"):
+        elif hasattr(rows, "resume_at"):  # only columns have this attribute
             columns = self._of_columns(rows, kind.type)
         else:
             columns = self._of_objects(list(rows), kind.type, "", DEEPEST)
@@ -145,6 +144,7 @@ class Tabulator:
         objects: list[Any] | None = None
         made = ArrowColumns(self, rows)
         for field in [*self.varied(type, ""), *_computed(type)]:
+            # Readers compute instances for objects only.
             if field.value is not None or computes(field.one):
                 objects = list(rows) if objects is None else objects
                 found |= self._of_fields(objects, [field], "", DEEPEST)
@@ -315,6 +315,7 @@ _FITS: dict[str, Callable[[Any], bool]] = {
 
 
 def _computed(type: Type) -> list[Described]:
+    """Return the computed instances of a type."""
     return [one for one in type.instances.values() if one.value is not None]
 
 

@@ -100,6 +100,7 @@ def _describe(specification: Specification, value: Any, path: str, found: dict[s
             found["fields"][name] = unread(error)
             whole = False
             continue
+        # An absent field.
         if one is None:
             continue
         if field.repeat:

@@ -70,6 +70,7 @@ def translate(error: BaseException, stream: Any, where: Span, field: str | None 
     here = where.sub(min(at, max(0, _room(where))), _room(where)) if at is not None else where
     path = getattr(error, "src_path", None) or field
     if isinstance(error, kaitaistruct.EndOfStreamError | EOFError):
+        # A plain `EOFError` does not state these.
         needed = getattr(error, "bytes_needed", None)
         available = getattr(error, "bytes_available", None)
         return TruncatedError(

@@ -224,6 +224,7 @@ def parse_yaml(path: Path, lines: Lines | None = None, room: FileBudget | None =
         data = source.read_at(0, source.size)
     room = room or FileBudget()
     room.bytes -= len(data)
+    # The base loader leaves all scalars as text; `_scalar` decides what they are.
     loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
     try:
         return _document(yaml.parse(data.decode("utf-8-sig"), Loader=loader), {} if lines is None else lines, room)

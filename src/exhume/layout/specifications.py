@@ -75,6 +75,7 @@ def _type_specs(id: str) -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
 
     def add(qualname: str, content: dict[str, Any]) -> None:
+        """Add a type and those within it."""
         found[qualname] = content
         for name, inner in content.get("types", {}).items():
             add(f"{qualname}.{camel(name)}", inner)
@@ -122,6 +123,7 @@ def _described(around: Sequence[Mapping[str, Any]]) -> dict[str, FieldDoc]:
     scalar = content.get("-scalar")
     line = f"{{{scalar}}}" if scalar else _text(content.get("-webide-representation"))
     described[""] = dataclasses.replace(described[""], representation=line, is_scalar=bool(scalar))
+    # A field without an id has the name that Kaitai's compiler assigns.
     attributes = [(item.get("id", f"_unnamed{number}"), item) for number, item in enumerate(content.get("seq", []))]
     attributes += list(content.get("instances", {}).items())
     for name, item in attributes:
@@ -245,9 +247,11 @@ def _yaml(value: Any) -> str:
         """Writes equal values out in full wherever they occur, and strings of several lines as block scalars."""
 
         def ignore_aliases(self, data: Any) -> bool:
+            """Return True: no value is written as a reference to an equal one."""
             return True
 
         def represent_str(self, data: str) -> Any:
+            """Return the YAML node of a string."""
             style = "|" if "\n" in data else None
             return self.represent_scalar("tag:yaml.org,2002:str", data, style=style)
 

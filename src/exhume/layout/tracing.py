@@ -313,6 +313,7 @@ def named(value: Any, type: Type, id: str) -> Any:
     names: Mapping[int, str] = kind.enum.values if isinstance(kind, (Integer, Bits)) and kind.enum is not None else {}
 
     def one(number: Any) -> Any:
+        """Return one number with its name, if it has one."""
         if number not in names:
             return number
         found = Named(number)

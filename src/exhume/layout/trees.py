@@ -232,6 +232,7 @@ def summary_of(value: Any, made: Field, representation: str) -> Any:
         given = {name: one for name, one in known.items() if isinstance(one, int)}
 
         def filled_for(one: re.Match[str]) -> str:
+            """Return the text for one placeholder."""
             found = _represented(made, one[1], one[2])
             return str(_empty(given.get(one[1]) if found is None else found))
 

@@ -31,6 +31,7 @@ def varint_text(type: Type) -> str:
     lines = Lines()
     lines.add(f"cdef uint64_t {', '.join(group.field.id for group in varint(type))}")
     for number, group in enumerate(varint(type)):
+        # Each byte is read, checked by `valid`, and may be the last.
         place = f"at + {number}" if number else "at"
         name = ex.Name(group.field.id)
         with lines.block(f"if {place} >= end:"):
@@ -87,6 +88,7 @@ def conditions(field: Field, value: ex.Expr) -> list[ex.Expr]:
     found: list[ex.Expr] = []
     for key, stated in (valid if isinstance(valid, dict) else {"eq": valid}).items():
         if key in ("eq", "min", "max"):
+            # A rule on a number is a comparison with it; rules with several values are comparisons joined by `or`.
             found.append(ex.Binary({"eq": "==", "min": ">=", "max": "<="}[key], value, ex.parse(stated)))
         elif key == "any-of":
             found.append(_any([ex.Binary("==", value, ex.parse(one)) for one in stated]))

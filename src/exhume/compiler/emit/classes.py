@@ -30,29 +30,35 @@ class ClassEmitter(Statements):
     """Slots in addition to those of fields and instances."""
 
     def named(self, field: Field) -> tuple[str, int]:
+        """Return a field as Python code, which is an attribute here, and the precedence of that code."""
         return f"self.{safe(field.id)}", ATOM
 
     def kept(self, field: Field) -> str:
+        """Return the attribute that stores the value of an instance."""
         return f"self.{kept_as(field)}"
 
     placed: bool = True
     """Whether the variables `at` and `end` are those of the structure's stream; else only `self._io` has them."""
 
     def place(self) -> tuple[str, str]:
+        """Return position and end of the stream of the structure, as code."""
         return super().place() if self.placed else ("self._io.at", "self._io.end")
 
     def begin(self) -> str:
+        """Return the start of the stream of the structure, as code."""
         return super().begin() if self.placed else "self._io.base"
 
     elsewhere: bool = False
     """Whether the instance being read has a stream of its own (`io`), which may be that of the structure."""
 
     def sync(self) -> bool:
+        """Emit statements that set the position of the stream object; return whether it is the structure's own."""
         if self.elsewhere:
             super().sync()
         return self.placed and super().sync()
 
     def at_end(self, at: str, end: str) -> str:
+        """Return the condition that a position is at the end; bits that are left in a byte count as before the end."""
         left = "not self._io.left and " if self.elsewhere and self.counts else ""
         return f"{left}{at} >= {end}" if self.elsewhere else super().at_end(at, end)
 
@@ -113,9 +119,8 @@ class ClassEmitter(Statements):
             out.append("        return self._io[1], self._io[2]")
         if self.foreign:
             out += [f"    _fields = ({''.join(f'{safe(one.id)!r}, ' for one in fields)})", *self._enums()]
-        for one in sorted(
-            type.instances.values(), key=lambda one: one.id == "property"
-        ):  # last: it hides the decorator `property`
+        # An instance `property` comes last, as it hides the decorator.
+        for one in sorted(type.instances.values(), key=lambda one: one.id == "property"):
             if one not in positions:
                 out += ["", *self._property(one)]
         if "to-string" in type.raw:

@@ -253,6 +253,7 @@ def _raw_columns(scan: Scan, type: Type) -> tuple[list[str], list[str]]:
     made += [f"        self.resume_at: int = at + {size} * many", RESUME]
     made += [f"        self.{name}: memoryview[{_number(alone.code)}] = {taken}"]
     out = _opening(scan, type)
+    # In the emitted function, a last number that is incomplete counts as requested: it is then reported as missing.
     out += ["    room = end - at if end > at else 0", f"    whole = room // {size}"]
     out += [f"    many = -(-room // {size}) if count is None else count if count > 0 else 0"]
     if run:
@@ -277,6 +278,7 @@ def _filled(scan: Scan, type: Type) -> tuple[list[str], list[str]]:
     made += [f'        self.{column}: array[{_number(code)}] = array("{code}")' for column, code, _ in columns]
     each = bool(run and type.raw.get("-sized"))
     made += ["        self._each = each"] if each else []
+    # The function: `head` is before the loop over the rows, `tail` after the statements that read one row.
     head = Lines()
     head.add(f"columns = {type.class_name}Columns(view, end{run}{', each' if each else ''})")
     if each:
@@ -304,6 +306,7 @@ def _filled(scan: Scan, type: Type) -> tuple[list[str], list[str]]:
     out += scan.lines.lines + tail.lines
     out += ["        " + line for line in scan.row_ends()] if isinstance(scan, WideScan) else []
     out += _asked_problem(scan, type, each) if type.raw.get("-tabled") else _problem_statements()
+    # After an error, the next row to read is the one that failed.
     out += ["        columns.resume_at = first", "    else:"]
     return made, [*out, "        columns.resume_at = at", "    return columns"]
 

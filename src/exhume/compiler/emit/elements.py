@@ -385,6 +385,7 @@ class Element(ElementExpressions):
         self.fail(f"end - at < {size}")
         parts = [f"(<uint64_t> p[at + {i}] << {8 * (size - 1 - i if big else i)})" for i in range(size)]
         self.lines.add(f"{whole} = {' | '.join(parts)}", f"at += {size}")
+        # Big-endian bits are counted from the top of the number, little-endian ones from its bottom.
         used = 0
         for field, kind in zip(fields, kinds, strict=True):
             into = self.variable(f"{field.id}_", "uint64_t")

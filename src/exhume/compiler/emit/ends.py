@@ -36,10 +36,11 @@ class _SkipFunction(Reader):
         self.fixed_length = True  # until a field has to be read to know the length
 
     def named(self, field: Field) -> tuple[str, int]:
+        """Return code and precedence of a field; parameters are the arguments of the parent."""
         return (self.given[field], ATOM) if field in self.given else super().named(field)
 
     def keep(self, fields: list[Field]) -> None:
-        pass
+        """Emit nothing: no object is made."""
 
     def past(self) -> Counter[str]:
         """Return the length of the structure as a sum, `{count: bytes}` for each count expression.
@@ -195,6 +196,7 @@ class _EndsFunction(Reader):
         needs = [self.module.needs[one.type] for one in structures]
         if len({one.arguments for one in structures}) > 1 or any(one.stream or one.parent or one.root for one in needs):
             return
+        # The table has entries `case: reader`, after the readers it names (`later`).
         names = [(self.code(case), one.type) for case, one in kind.cases if isinstance(one, Structure)]
         returned = " | ".join(sorted({type.class_name for _, type in names}))
         takes = ", ".join(["View", "int", "int", *(annotation(one.kind) for one in structures[0].type.params)])

@@ -222,7 +222,7 @@ def _members(enum: Enum) -> str:
 
 
 def _type(type: Type) -> str:
-    """The source of the class of facts of one type: `size: Final = 16`, and classes within it such as `at`.
+    """Return the source of the class of facts of one type: `size: Final = 16`, and classes within it such as `at`.
 
     Empty if the type has no facts.
     """
@@ -249,6 +249,7 @@ def _type(type: Type) -> str:
             "",
             *spans,
         ]
+    # Name of the inner class, its doc string, and the facts by field.
     for name, about, found_there in (
         ("format", "Numbers by themselves.", [(one, f'"{format}"') for one in type.seq if (format := _alone(one))]),
         ("shift", "How far bits are shifted.", [*shifts(type), *c_numbers.shifts(type)]),
@@ -262,6 +263,7 @@ def _type(type: Type) -> str:
             lines += ["", f"    class {name}(metaclass=fixed):", f'        """{about}"""', ""]
             lines += [f"        {safe(one.id)}: Final = {value}" for one, value in found_there]
     lines += c_numbers.methods(type)
+    # A blank line after the doc string, unless the first line is one.
     if lines and lines[0]:
         lines.insert(0, "")
     return (

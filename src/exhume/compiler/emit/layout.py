@@ -1,9 +1,22 @@
-"""The module that all generated readers share."""
+"""The module that all generated readers share (`_layout`): classes and functions that their code calls.
+
+It is kept as source code in strings, because it is written next to the readers, which must not need exhume:
+
+    LAYOUT      errors and numbers, for all readers
+    NATIVE      loads compiled code, for exhume's own specifications
+    FOREIGN     streams, the base class of structures, budgets and checked operations, for specifications of users
+
+A reader is a generated function that reads one type from a view (bytes) between two offsets.  `Run` has the budgets
+of a reading: `steps`, so that no data keeps it busy forever, and `held`, bytes of memory.  `attach` replaces readers
+by those of an extension module, which are compiled C (see `extension`); the Python ones stay for data that these
+give up. Names in capitals between `<` and `>` are replaced by the limits of `refusal` at the end.
+"""
 
 from __future__ import annotations
 
 from exhume.compiler import refusal
 
+# For all readers.
 LAYOUT = '''"""What all readers raise, and how they say which field is truncated.  Written by `make generated`."""
 
 from __future__ import annotations
@@ -80,6 +93,7 @@ def _bytes(count: int) -> str:
     return "1 byte" if count == 1 else f"{count} bytes"
 '''
 
+# Appended to `LAYOUT` for exhume's own specifications.
 NATIVE = '''
 
 SOURCE = "{source}"
@@ -101,6 +115,7 @@ native: Any = _load()
 """The functions that fill columns in compiled code; None where there are none."""
 '''
 
+# Appended to `LAYOUT` for specifications of users.
 FOREIGN = '''
 
 import gc
@@ -797,5 +812,6 @@ def rotated(run: Run, data: View, amount: int) -> bytes:
 '''
 """Further classes and functions for readers of third-party specifications."""
 
+# Insert the limits, such as `<STEPS>`.
 for _name, _value in vars(refusal).items():
     FOREIGN = FOREIGN.replace(f"<{_name}>", str(_value))

@@ -84,6 +84,7 @@ class PackedReader:
             field = part.field
             kept = f"{value}.{safe(field.id)}"
             if part.inner:
+                # Structures are made before they are stored in this one.
                 names = list(self._inner(part.inner, field.id, value, prefix, repeated=field.repeat is not None))
                 made = ", ".join(names)
                 self.lines.add(f"{kept} = {made if field.repeat is None else f'[{made}]'}")

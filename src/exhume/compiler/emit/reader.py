@@ -204,6 +204,7 @@ class Reader(Statements):
                 self.frozen.add(field.id)
                 self.lines.add(f"{self.local(field)} = value.{safe(field.id)} = at - base")
             return self.local(field), ATOM
+        # The expression of a computed instance is written in place of its name; `running` ends a cycle.
         self.running.append(field.id)
         value = field.value if field.condition is None else ex.Choice(field.condition, field.value, ex.Literal(None))
         code = self.code(value)
@@ -317,6 +318,7 @@ class Reader(Statements):
 
     def _asks_for_the_end(self) -> bool:
         """Return whether `eof` may be evaluated between bits: it is false while bits of the last byte are unread."""
+        # Instances count as `eof`, as they may use it.
         asked = {"eof"} | {one.id for one in self.type.instances.values()}
         exprs = [expr for one in self.type.seq for expr in expressions(one)]
         repeats = any(
@@ -337,6 +339,7 @@ class Reader(Statements):
         )
 
     def at_end(self, at: str, end: str) -> str:
+        """Return the condition that a position is at the end of the stream, as code."""
         return f"bit % 8 == 0 and {at} >= {end}" if self.counts else super().at_end(at, end)
 
     def _read_loosely(self, number: int, field: Field) -> bool:

@@ -265,6 +265,7 @@ def flat_text(module: Module, type: Type) -> str:
     values = "".join(f", {value}" for _, _, value in scan.columns)
     module.helpers.add("native")
     head = Lines()
+    # Expressions with the size of the stream need its start.
     if any("end - base" in line for line in scan.lines.lines):
         head.add("base = at")
     with head.block(

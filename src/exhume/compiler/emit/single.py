@@ -38,6 +38,7 @@ class SingleValue(Values):
 
         Raises `UnsupportedError` for all other kinds.
         """
+        # Structures and choices first, by how their bytes are limited; then values.
         sized = field.size is not None or field.to_end
         if isinstance(kind, Structure) and not {"terminator", "pad-right", "process"}.isdisjoint(field.raw):
             self._read_within(field, kind, into, path, bare)

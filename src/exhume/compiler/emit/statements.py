@@ -182,6 +182,7 @@ class Statements(SingleValue):
         type, count, lines = rows.row.type, field.expr("repeat-expr"), self.lines
         needs = self.module.needs[type]
         root = needs.root and type.inside and type.root is self.type.root
+        # Arguments that each row gets: stream, parent, root, byte order.
         around = [
             "io",
             self._parent_of(field, type) if needs.parent else "None",

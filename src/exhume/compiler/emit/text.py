@@ -192,6 +192,7 @@ def tabled(field: Field) -> Type | None:
 
 
 def _class_name(type: Type) -> str:
+    """Return the name of the class of a type."""
     return type.class_name
 
 

@@ -120,6 +120,7 @@ class Values(Rules):
             and isinstance(field.size.value, int)
             and field.size.value >= 0
         ):
+            # In decimal: constants above 99 are written in hexadecimal elsewhere, and `isdigit` below is for decimals.
             size = str(int(field.size.value))
         if not size.isidentifier() and not size.isdigit():
             lines.add(f"size = {size}")

@@ -578,6 +578,7 @@ def _folded(node: Binary, below: Mapping[Expr, int]) -> Expr:
             return Literal(compute(left.value, right.value))
         except (TypeError, ValueError, ZeroDivisionError, OverflowError):
             return node
+    # One side is constant: it may decide, or change nothing.
     for one, other in ((left, right), (right, left)):
         if isinstance(one, Literal):
             if node.op in ("and", "or"):
@@ -586,6 +587,7 @@ def _folded(node: Binary, below: Mapping[Expr, int]) -> Expr:
                 return other
             if node.op == "*" and one.value == 1 and type(one.value) is int:
                 return other
+    # The left side is known to be below a bound: a remainder or a comparison may be decided by that.
     if isinstance(right, Literal) and isinstance(right.value, int) and left in below:
         if node.op == "%" and below[left] <= right.value:
             return left

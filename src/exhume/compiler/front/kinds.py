@@ -49,6 +49,7 @@ def primitive(name: str, owner: Type, enum: Enum | None = None, *, stored: bool 
     """
 
     def big(stated: str | None, otherwise: str | None, size: int) -> bool:
+        """Return whether a number is big-endian, by the order in its type's name or that of the type around."""
         order = stated or otherwise
         if order is None and size > 1 and stored:
             raise UnsupportedError(f"{name} has no byte order")
@@ -350,6 +351,7 @@ def operation(op: str, left: Kind, right: Kind) -> Kind:
             f"`{op}` does not take {kind_text(left)} and {kind_text(right)}: `.to_i` returns the number of an enum"
         )
     numbers = one in _NUMBERS and other in _NUMBERS
+    # Logical operators, comparisons, strings, arithmetic, bits.
     if op in ("and", "or"):
         for kind in (left, right):
             demand(kind, {"bool"}, f"`{op}` takes truth values")
@@ -401,6 +403,7 @@ def _member(of: Kind, name: str) -> Kind:
         raise UnsupportedError(f"`{name}` takes arguments")
     if name not in known:
         raise _no_member(of, name, list(dict.fromkeys((*known, *calls))))
+    # None stands for the kind of an element.
     found = known[name]
     if found is None and isinstance(of, Sequence):
         if name in ("min", "max"):

@@ -197,6 +197,7 @@ class Field:
             return None
 
         def inside(one: ex.Expr) -> ex.Expr:
+            """Return `_.name` as `name`, and any other part as it is."""
             return ex.Name(one.name) if isinstance(one, ex.Member) and one.of == ex.Name("_") else one
 
         within = ex.replaced(until, inside)

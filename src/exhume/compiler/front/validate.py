@@ -148,6 +148,7 @@ def _type(raw: Mapping[str, Any], id: str, where: str) -> None:
     if not isinstance(shown, str) or len(shown) > refusal.REPRESENTATION:
         raise UnsupportedError(f"a representation is a string of at most {refusal.REPRESENTATION} characters", where)
     _meta(_mapping(raw.get("meta", {}), where), where)
+    # Parameters, fields and instances have one set of names.
     taken: set[str] = set()
     for number, item in enumerate(_list(raw.get("params", []), f"{where}: params")):
         param = _mapping(item, f"{where}: params[{number}]")
@@ -341,6 +342,7 @@ def _bytes(raw: Mapping[str, Any], where: str) -> None:
     """Check `terminator`, `pad-right` and `contents`.  Raises `UnsupportedError`."""
 
     def byte(one: Any) -> bool:
+        """Return whether a value is a byte."""
         return isinstance(one, int) and not isinstance(one, bool) and 0 <= one < 256
 
     for key in ("terminator", "pad-right"):

@@ -197,6 +197,7 @@ def _expressions(one: Field) -> Iterator[tuple[str, ex.Expr]]:
 def _mark(found: dict[Field, FieldUse], role: str, expr: ex.Expr, one: Field) -> None:
     """Note for each field in an expression of `one` its role there, and the constants that it is compared with."""
     here = one.owner
+    # All constants of the expression, whichever field is compared with each: a few needless ones do no harm.
     numbers, texts = set(), set()
     encodings = {node.arguments[0] for node in ex.nodes(expr) if isinstance(node, ex.Call) and node.name == "to_s"}
     for node in ex.nodes(expr):
@@ -230,6 +231,7 @@ def sources(  # noqa: C901 - one case for each form of expression
     """
 
     def every(*parts: ex.Expr, deciding: bool = deciding) -> set[tuple[Field, bool]]:
+        """Return the fields that any of several parts takes."""
         return {source for part in parts for source in sources(part, here, one, deciding)}
 
     match expr:

@@ -31,6 +31,12 @@ LARGEST = 1 << 14
 TRIED = 40
 """Most solutions of one expression that are examined."""
 
+SEVERAL, FEW = 8, 4
+"""Most solutions of a part of an expression that are combined with those of another part: all would take too long."""
+
+DEEPEST_SOLVED = 40
+"""Most expressions within each other that are followed backwards."""
+
 
 def joined(*parts: Solution) -> Solution | None:
     """Return several solutions as one; None if they contradict one another."""
@@ -56,10 +62,12 @@ class Solver(Walk):
         self.computed: list[tuple[Node, str]] = []  # computed instances whose values are kept
 
     def fields(self, node: Node, at: int) -> int:
+        """Read the fields of a structure; its stream is noted."""
         self.streams.setdefault(node.stream.path, node.stream)
         return super().fields(node, at)
 
     def instance(self, node: Node, one: Field) -> Any:
+        """Read or compute an instance; computed ones are noted, to be discarded when values change."""
         if one.value is not None:
             self.computed.append((node, one.id))
         return super().instance(node, one)
@@ -202,7 +210,7 @@ class Solver(Walk):
         self, expr: ex.Expr, scope: Scope, wanted: Any, depth: int = 0
     ) -> Iterator[Solution]:
         """Yield solutions with which an expression may have the value `wanted`, the simplest first."""
-        if depth > 40:
+        if depth > DEEPEST_SOLVED:
             return
         match expr:
             case ex.Literal() | ex.EnumValue():
@@ -253,7 +261,7 @@ class Solver(Walk):
         if self.yields(decided, scope, truth, first, strict=True):
             yield first
             return
-        for second in itertools.islice(self.solve(condition, scope, truth, depth + 1), 8):
+        for second in itertools.islice(self.solve(condition, scope, truth, depth + 1), SEVERAL):
             if (both := joined(first, second)) is not None:
                 yield both
         if self.yields(decided, scope, truth, first):
@@ -275,6 +283,7 @@ class Solver(Walk):
             yield {("size", above.path): wanted}
         elif isinstance(above, Node) and not name.startswith("_"):
             yield from self._field(above, name, wanted, depth)
+        # The length of bytes is decided by the expression of their size, that of a list by its count.
         elif name in ("size", "length") and isinstance(above, Raw):
             if above.field.size is not None:
                 yield from self.solve(above.field.size, above.scope, wanted, depth + 1)
@@ -338,9 +347,10 @@ class Solver(Walk):
         if one is None or one.repeat:
             return
         here = Scope(node, node.stream.base, path=node.below(id))
+        # An absent field has no value: its condition has to be met as well.
         if one.condition is not None and not self._holds(one.condition, here):
-            for first in itertools.islice(self._stored(one, here, wanted, depth), 4):
-                for second in itertools.islice(self.solve(one.condition, here, True, depth + 1), 8):
+            for first in itertools.islice(self._stored(one, here, wanted, depth), FEW):
+                for second in itertools.islice(self.solve(one.condition, here, True, depth + 1), SEVERAL):
                     if (both := joined(first, second)) is not None:
                         yield both
             return
@@ -366,7 +376,7 @@ class Solver(Walk):
             sizes: Iterator[Solution] = iter([{}])
             if one.size is not None:
                 sizes = self.solve(one.size, here, len(stored), depth + 1)
-            for size in itertools.islice(sizes, 4):
+            for size in itertools.islice(sizes, FEW):
                 yield {("bytes", here.path): stored, **size}
 
     def _both(
@@ -379,7 +389,7 @@ class Solver(Walk):
             return
         firsts: list[Solution] = [{}]
         if self._holds(left, scope) is not wanted:
-            firsts = list(itertools.islice(self.solve(left, scope, wanted, depth + 1), 8))
+            firsts = list(itertools.islice(self.solve(left, scope, wanted, depth + 1), SEVERAL))
         for first in firsts:
             yield from self._truth(right, scope, wanted, first, depth)
 
@@ -437,8 +447,8 @@ class Solver(Walk):
             high, low = right, left
         else:
             return
-        for one in itertools.islice(self.solve(low, scope, wanted % radix, depth + 1), 4):
-            for other in itertools.islice(self.solve(high, scope, wanted - wanted % radix, depth + 1), 4):
+        for one in itertools.islice(self.solve(low, scope, wanted % radix, depth + 1), FEW):
+            for other in itertools.islice(self.solve(high, scope, wanted - wanted % radix, depth + 1), FEW):
                 if (both := joined(one, other)) is not None:
                     yield both
 

@@ -260,6 +260,7 @@ class StoredValues(Numbers):
             size = self.length(one, scope) if stream.size is None else max(0, stream.end - at)
         else:
             size = self.ask(one.size, one, scope)
+            # The size has to fit bytes that are required (`special`); else it is corrected.
             special = self.special(one, scope, size)
             if not isinstance(size, int) or not 0 <= size <= LARGEST or (special is not None and len(special) != size):
                 few = self.length(one, scope) if special is None else len(special)

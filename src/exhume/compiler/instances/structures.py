@@ -19,6 +19,15 @@ from exhume.compiler.instances.solve import LARGEST, Key
 from exhume.compiler.instances.stored import StoredValues
 from exhume.compiler.instances.tree import Node, Raw, Scope, Stream
 
+WISHES_UNTIL = 150
+"""Structures of an instance up to which optional fields and cases are wished for; it would grow without end."""
+
+FEW_FROM = 200
+"""Structures from which lists have one element at most."""
+
+MOST_STRUCTURES = 600
+"""Structures of an instance at which it is given up as too large."""
+
 
 class Structures(StoredValues):
     """Draws structures: whether their fields are present, the sizes and positions of streams, the number of
@@ -41,7 +50,7 @@ class Structures(StoredValues):
         there = super().present(one, scope)
         if there and one.condition is not None:
             self.reasons[scope.path] = one.condition, scope
-        if there or one.condition is None or one.value is not None or self.small or self.read > 150:
+        if there or one.condition is None or one.value is not None or self.small or self.read > WISHES_UNTIL:
             return there
         node = scope.node
         # One field at most per structure is wished for: several conditions would contradict each other more often.
@@ -58,7 +67,7 @@ class Structures(StoredValues):
         """Return the type of a switch; often one case is wished for, and the value it switches on is changed to
         match.
         """
-        if kind.cases and not self.small and self.read < 150:
+        if kind.cases and not self.small and self.read < WISHES_UNTIL:
             wish = self.memo(scope.path, "case", lambda: self.chance.integer(0, 2 * len(kind.cases)))
             if wish < len(kind.cases):
                 wanted = self.value(kind.cases[wish][0], scope)
@@ -71,7 +80,7 @@ class Structures(StoredValues):
     def fields(self, node: Node, at: int) -> int:
         """Draw the fields of a structure; return their end.  Raises `RetryError` if there are too many structures."""
         self.read += 1
-        if self.read > 600:
+        if self.read > MOST_STRUCTURES:
             raise RetryError([])
         if varint(node.type):
             return self.integer_of_groups(node, at)
@@ -328,7 +337,7 @@ class Structures(StoredValues):
 
     def most(self, path: str, many: int) -> int:
         """Return the largest number of elements to draw: `many`, halved for each list around (a `[` in the path)."""
-        return 1 if self.small or self.read > 200 else max(1, many >> path.count("["))
+        return 1 if self.small or self.read > FEW_FROM else max(1, many >> path.count("["))
 
 
 def encoded(value: int, most: int) -> bytes:

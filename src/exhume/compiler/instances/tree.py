@@ -61,10 +61,12 @@ class Stream:
 
     @property
     def length(self) -> int:
+        """Size in bytes; `OPEN` while it is not known."""
         return OPEN if self.size is None else self.size
 
     @property
     def end(self) -> int:
+        """Offset of its end."""
         return self.base + self.length
 
 

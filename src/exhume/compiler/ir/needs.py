@@ -309,6 +309,7 @@ def _spread(type: Type, needs: dict[Type, ReaderNeeds]) -> bool:
     need, changed = needs[type], False
 
     def demand(name: str) -> None:
+        """Set a need, and note whether it was new."""
         nonlocal changed
         if not getattr(need, name):
             setattr(need, name, True)
@@ -318,6 +319,8 @@ def _spread(type: Type, needs: dict[Type, ReaderNeeds]) -> bool:
         for one in structures(field.one) if field.value is None else ():
             if one.type.opaque:
                 continue
+            # What the reader of a field needs, the reader of this type needs to pass on; an instance is read later, so
+            # the object has to keep it.
             inner = needs[one.type]
             if inner.root and one.type.root is type.root and type.inside:
                 demand("keeps_root" if field.instance else "root")

@@ -233,12 +233,14 @@ class Function(Statements):
         number = self.variable("view")[1:]
         given = [f"object v{number}", f"const uint8_t *p{number}", f"Py_ssize_t n{number}"]
         kinds = {"at": "int64_t", "end": "int64_t", "io": "Stream", "run": "Run"}
+        # Fixed arguments; the count of a scanning function takes the place of the parent, which it does not need.
         for one in AROUND:
             name = "count" if one == "parent" and self.scanned is not None else one
             known = name in self.arguments_
             given.append(f"{kinds.get(one, 'object')} {self.variable(name) if known else f'a{len(given)}'}")
         given += ["tuple rest", "Py_ssize_t *after"]
         lines = Lines()
+        # The parameters of the type come last, in one tuple.
         mine = [
             one
             for one in self.arguments_
