@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 
 from exhume.errors import Span
 from exhume.formats.leveldb import checks, kernel, pykernel
+from exhume.formats.leveldb.batches import LoadedLog
 from exhume.formats.leveldb.files import DbFile
 from exhume.formats.leveldb.log import BLOCK, LogReader
 from exhume.formats.leveldb.model import Place, Role, Verdict
-from exhume.formats.leveldb.replay import LoadedLog, Replay
+from exhume.formats.leveldb.replay import Replay
 from exhume.io.source import BytesSource
 from exhume.io.values import LargeValue
 from exhume.limits import DEFAULT_LIMITS

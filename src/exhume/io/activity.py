@@ -19,7 +19,7 @@ Path = str | os.PathLike[str]
 
 
 class RunObserver:
-    """Hears of everything and keeps nothing; `--audit` has one that does."""
+    """Is called for everything and does nothing: `--audit` installs a subclass that keeps records."""
 
     def on_open(self, path: Path) -> None:
         """A file or directory will be read."""
@@ -47,7 +47,7 @@ system makes, for progress; nothing is read in another way for it."""
 
 def count(size: int) -> None:
     """Report the number of bytes that are read or copied."""
-    report = counted  # which may end meanwhile
+    report = counted  # once: another thread may reset it
     if report is not None:
         report(size)
 
@@ -87,7 +87,7 @@ def stepping(
 Sizes = dict[tuple[str, int], int]
 """Decompressed bytes by the source and the start of what they were stored as."""
 
-_sizes: ContextVar[Sizes | None] = ContextVar("sizes", default=None)
+_sizes: ContextVar[Sizes | None] = ContextVar("sizes", default=None)  # None: sizes are not collected
 
 
 @contextmanager

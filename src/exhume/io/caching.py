@@ -1,4 +1,4 @@
-"""The one cache of the project, and `cached_property` with a lock for each object."""
+"""The one cache of the project (`Lru`), and `cached_property` with a lock for each object."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class Lru(Generic[K, V]):
     """
 
     def __init__(self, limit: int, drop: Callable[[V], object] | None = None) -> None:
-        """Keep values of at most `limit` bytes in all; `drop` is called with each that is removed."""
+        """Keep values whose costs are at most `limit` in all; `drop` is called with each that is removed."""
         self.limit = limit
         self._drop = drop
-        self._held = 0
-        self._items: OrderedDict[K, tuple[V, int]] = OrderedDict()
+        self._held = 0  # the costs of all values
+        self._items: OrderedDict[K, tuple[V, int]] = OrderedDict()  # (value, cost), least recently used first
         self._lock = threading.Lock()
 
     def get(self, key: K) -> V | None:
@@ -84,6 +84,7 @@ class Lru(Generic[K, V]):
             return [value for value, _ in self._items.values()]
 
     def _dropped(self, gone: list[V]) -> None:
+        """Call `drop` with values that have left."""
         if self._drop is not None:
             for value in gone:
                 self._drop(value)
@@ -111,6 +112,7 @@ else:
         def __get__(self, instance: Any, owner: type | None = None) -> Any:
             if instance is None:
                 return self
+            # The value becomes an attribute of the instance, so this is not called again; until then, so is its lock.
             known, name = instance.__dict__, self._name
             lock = known.setdefault(f"{name} lock", threading.RLock())
             with lock:

@@ -2,8 +2,8 @@
 
 Where the system has the call, it is the call.  The substitutes of `pread` and `pwrite` are safe for any number of
 threads as long as every positional read of a descriptor uses them, and `locked` is a lock between processes as `flock`
-is.  Missing flags are 0: `NOFOLLOW` and `DIRECTORY` then promise nothing, and who needs what they promise
-asks `HAS_DIR_FD` (see `exhume.io.folders`).
+is.  Missing flags are 0: `NOFOLLOW` and `DIRECTORY` then have no effect, and code that relies on their effect checks
+`HAS_DIR_FD` (see `exhume.io.folders`).
 
 The rules for member names that become names of files are here as well (`safe_parts`).
 """
@@ -25,6 +25,7 @@ from exhume.errors import ExhumeError, SourceError, Span, UnsafePathError, short
 from exhume.io import activity
 from exhume.io.source import STREAM_CHUNK, source_error
 
+# Flags of `os.open`, 0 on systems without them.
 CLOEXEC: int = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOINHERIT", 0)
 BINARY: int = getattr(os, "O_BINARY", 0)
 NOFOLLOW: int = getattr(os, "O_NOFOLLOW", 0)
@@ -40,7 +41,7 @@ HAS_DIR_FD: bool = bool(NOFOLLOW and DIRECTORY and os.supports_dir_fd)
 """Whether files can be opened below an open directory, without following a link."""
 
 _LOCK_AT = 1 << 40  # past the end of the data: Windows denies others access to locked bytes
-_seeking = threading.Lock()
+_seeking = threading.Lock()  # held while a file position is moved
 
 
 def pread(fd: int, size: int, offset: int) -> bytes:
@@ -82,7 +83,11 @@ def read_into(fd: int, buffer: Any) -> int:
 
 
 def write_pieces(fd: int, pieces: Sequence[bytes | memoryview]) -> int:
-    """Write buffers back to back, possibly not all; return the number of bytes.  Raises `OSError`."""
+    """Write buffers back to back, possibly not all; return the number of bytes: 0 where the system cannot do it, so
+    that the caller writes them one by one.
+
+    Raises `OSError`.
+    """
     return os.writev(fd, pieces) if hasattr(os, "writev") else 0
 
 
@@ -129,7 +134,7 @@ def _locked_byte(fd: int) -> Iterator[None]:
 
 
 HELD = 8 << 20
-"""Twice this much freed memory stays with the process."""
+"""Bytes of a buffer that `keep_freed_memory` frees; twice this much freed memory then stays with the process."""
 
 
 @functools.cache
@@ -156,7 +161,7 @@ def naming(path: str | os.PathLike[str], start: int = 0, end: int = 0) -> Iterat
 
 
 class RawFile(io.RawIOBase):
-    """An open descriptor as a raw file, which it closes.  Its methods raise `SourceError` with the bytes at stake."""
+    """An open descriptor as a raw file, which it closes.  Its methods raise `SourceError` that names file and bytes."""
 
     def __init__(self, fd: int, path: str | os.PathLike[str]) -> None:
         super().__init__()
@@ -196,7 +201,7 @@ class RawFile(io.RawIOBase):
 
     def readinto(self, buffer: Any, /) -> int:
         """Read into a buffer until it is full or the file ends.  Raises `SourceError` with the place."""
-        if activity.current is not None and self.seekable():
+        if activity.current is not None and self.seekable():  # for the observer
             at = os.lseek(self._fd, 0, os.SEEK_CUR)
             activity.current.on_read(self.name, at, at + memoryview(buffer).nbytes)
         try:
@@ -268,6 +273,7 @@ PATH_MAX = 4095
 
 _NO_PART = frozenset(("", ".", ".."))
 
+# Names of devices on Windows, also with an extension.
 _DEVICES = r"\A(?:CON|PRN|AUX|NUL|(?:COM|LPT)[0-9\xb9\xb2\xb3]|CONIN\$|CONOUT\$)[ ]*(?:\.|\Z)"
 _NOT_ON_WINDOWS = rf'[<>:"|?*\\\x00-\x1f]|[ .]\Z|{_DEVICES}'
 """Components that Windows takes for something else, or cannot store: drives, streams, devices, separators, names
@@ -297,8 +303,9 @@ def safe_parts(name: str, *, portable: bool = False) -> list[str]:
     """
     parts = name.split("/")
     rules = _NOT_ON_WINDOWS if WINDOWS_NAMES else _ELSEWHERE if portable else None
+    # As nearly all are: one check for the whole name.
     if _NO_PART.isdisjoint(parts) and name.isascii() and len(name) <= NAME_MAX and "\0" not in name and rules is None:
-        return parts  # as nearly all are
+        return parts
     reason = ""
     if not name:
         reason = "empty name"

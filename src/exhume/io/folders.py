@@ -34,6 +34,7 @@ from exhume.tuples import NamedTuple
 OpenFolder = int | str
 """A descriptor, or a path where directories have none."""
 
+# Flags of `os.open`: create a new file, open a directory.
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | NOFOLLOW | CLOEXEC | BINARY
 _FOLDER = os.O_RDONLY | DIRECTORY | CLOEXEC
 
@@ -42,7 +43,7 @@ def open_root(path: str | os.PathLike[str]) -> OpenFolder:
     """The directory at a path, links followed.  Raises `OSError`, `NotADirectoryError` for a file."""
     if HAS_DIR_FD:
         return os.open(path, _FOLDER)
-    found = os.path.realpath(path)  # a string is what a folder is here
+    found = os.path.realpath(path)  # on this system, a folder is its path
     if not stat.S_ISDIR(os.stat(found).st_mode):  # noqa: PTH116
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), os.fspath(path))
     return found
@@ -112,7 +113,7 @@ def _place(folder: OpenFolder, name: str | bytes) -> tuple[str | bytes, int | No
 
 Buffer = bytes | bytearray | memoryview
 
-_READ = READ | NONBLOCK
+_READ = READ | NONBLOCK  # opening a pipe that has the name by now must not block
 
 
 def py_write_files(jobs: list[tuple[OpenFolder, bytes, int, int]], data: Buffer) -> list[int]:
@@ -213,6 +214,7 @@ def py_list_folder(path: bytes) -> tuple[list[str], list[int], list[int], list[s
     return out
 
 
+# The functions that callers use: compiled, or those above.  They need directories as descriptors.
 write_files = py_write_files
 read_files = py_read_files
 _list_folder = py_list_folder
@@ -261,7 +263,7 @@ class Folder(NamedTuple):
 
 def iter_folders(root: str, name: str, exclude: Collection[tuple[int, int]] = ()) -> Iterator[Folder]:
     """A directory that is stored as `name`, and all below it; `exclude` are `(device, inode)` pairs of files."""
-    own = {inode for _, inode in exclude}
+    own = {inode for _, inode in exclude}  # a first check, without the device
     waiting = [(root, name)]
     while waiting:
         path, stored = waiting.pop()
@@ -271,6 +273,7 @@ def iter_folders(root: str, name: str, exclude: Collection[tuple[int, int]] = ()
             yield Folder(path, stored, [], [], [], [(path, error.strerror or str(error))], is_listed=False)
             continue
         files, sizes, others = listing.files, listing.sizes, listing.others
+        # Files that may be excluded are examined one by one, with the entries of other kinds.
         if own and not own.isdisjoint(listing.inodes):
             kept = [inode not in own for inode in listing.inodes]
             others = others + list(compress(files, map(not_, kept)))

@@ -27,11 +27,12 @@ from exhume.io.source import Source
 from exhume.tuples import NamedTuple
 
 MOST_OPEN = 64
-"""Pieces that are kept open; further ones are opened for each read."""
+"""Files of a split image that are kept open; further ones are opened for each read."""
 
 GAP = 100
 """Names after a missing piece that are tried: if one exists, the note says which piece is missing."""
 
+# Names of the files of a split image: (stem with the dot, suffix).
 _NUMBERED = re.compile(r"(.+\.)(\d{3,})")
 _LETTERED = re.compile(r"(.+\.)([a-z]{2,3})")
 
@@ -53,7 +54,7 @@ class SplitSource(Source):
         """Open every piece once.  Raises `SourceError`."""
         self.name: str = pieces[0]
         self.pieces = pieces
-        self._open: dict[int, FileSource] = {}
+        self._open: dict[int, FileSource] = {}  # by number of the piece
         sizes = []
         for number, path in enumerate(pieces):
             piece = FileSource(path)
@@ -62,7 +63,7 @@ class SplitSource(Source):
                 self._open[number] = piece
             else:
                 piece.close()
-        self._starts = [0, *accumulate(sizes)]
+        self._starts = [0, *accumulate(sizes)]  # offset of each piece in the image, and the end
 
     @property
     def size(self) -> int:
@@ -112,9 +113,10 @@ class SplitSource(Source):
 
 
 def split_set(path: str) -> SplitSet:
-    """Return the split image whose first piece is the local file `path`.
+    """Return the split image whose first piece is the local file `path`; no pieces if it is not the first of several.
 
-    Without pieces if the file is not the first of several.  The note then names the image that the file may belong to.
+    The note then names the image that the file may belong to; for an image, it lists the files that are read, and
+    the one that is missing.
     """
     named = _NUMBERED.fullmatch(path) or _LETTERED.fullmatch(path)
     if named is None or _size(path) < 0:
@@ -157,7 +159,7 @@ def _next(suffix: str) -> str:
     """The suffix of the next piece; empty after the last one that there can be."""
     if suffix.isdigit():
         return str(int(suffix) + 1).rjust(len(suffix), "0")
-    head = suffix.rstrip("z")
+    head = suffix.rstrip("z")  # the letters after it become a, as digits of a number
     return head[:-1] + chr(ord(head[-1]) + 1) + "a" * (len(suffix) - len(head)) if head else ""
 
 
@@ -174,7 +176,10 @@ class EvidenceSource(Source):
     """
 
     def __init__(self, path: str) -> None:
-        """Raise `MissingDependencyError` without libewf (extra `ewf`), `SourceError` for what it cannot read."""
+        """Open all segments of the image that begins with the file `path`.
+
+        Raises `MissingDependencyError` without libewf (extra `ewf`), `SourceError` for files that it cannot read.
+        """
         try:
             import pyewf
         except ImportError:

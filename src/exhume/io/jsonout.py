@@ -1,4 +1,8 @@
-"""JSON that other programs can rely on: integers beyond 2^53 as text, bytes as text plus exact base64."""
+"""JSON that other programs can rely on: integers beyond 2^53 as text, bytes as text plus exact base64.
+
+Many programs read numbers as doubles, which are exact up to 2^53.  A long value is printed in chunks ("pieces"), and
+not held as text as a whole.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +18,7 @@ from typing import Any
 from exhume.io.values import LargeValue
 
 SAFE_INTEGER = 1 << 53
+"""Integers up to this one, and down to its negative, are exact as doubles."""
 
 PIECE = 3 << 18
 """Bytes or characters of a long value that become text at a time; a multiple of 3, so that base64 can be joined."""
@@ -56,10 +61,12 @@ def bytes_value(raw: bytes) -> dict[str, str]:
 
 
 def _integer(value: int) -> int | str:
+    """An integer, as decimal text if it is not exact as a double."""
     return value if -SAFE_INTEGER <= value <= SAFE_INTEGER else str(value)
 
 
 def _mapping(value: Mapping[Any, Any]) -> dict[str, Any]:
+    """A mapping with its values in a form that JSON carries."""
     return {str(key): jsonable(item) for key, item in value.items()}
 
 
@@ -74,18 +81,20 @@ _PLAIN: dict[type, Callable[[Any], Any]] = {
 
 
 def dump_bytes(raw: bytes) -> str:
-    """The text of `dumps` for bytes, without the detour over a value of JSON: for rows by the million."""
+    """Return the text of `dumps` for bytes, without the dictionary that `dumps` would make first: it is called for
+    millions of rows.
+    """
     try:
         return f'{{"text":{_quoted(raw.decode("utf-8"))}}}'
     except UnicodeDecodeError:
         return dumps(raw)
 
 
-_quoted = json.encoder.encode_basestring_ascii
+_quoted = json.encoder.encode_basestring_ascii  # a string as JSON, in quotes
 dump_text: Callable[[str], str] = _quoted
-"""The text of `dumps` for a string, likewise."""
+"""The text of `dumps` for a string, in less time."""
 
-# `json.dumps` would make an encoder for each text.
+# Made once: `json.dumps` would make an encoder for each text.
 _on_a_line = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
 
 
@@ -135,12 +144,13 @@ def dump_pieces(value: Any) -> Iterator[str]:
 
 
 def _parts(raw: memoryview, size: int) -> Iterator[memoryview]:
+    """The bytes in blocks of `size`; with `raw` bound, it is `Blocks`."""
     return (raw[at : at + size] for at in range(0, len(raw), size))
 
 
 @dataclass(frozen=True, slots=True)
 class LongText:
-    """A string whose bytes in UTF-8 alone are in memory, for `dump_pieces`."""
+    """A string for `dump_pieces` that is in memory as UTF-8 only, not as decoded text."""
 
     raw: memoryview
 
@@ -191,6 +201,7 @@ def _bytes_pieces(raw: Blocks, gap: str = "") -> Iterator[str]:
 
 
 def _decoded(raw: Blocks, errors: str) -> Iterator[str]:
+    """Yield the text of UTF-8 in chunks; `errors` as for `bytes.decode`."""
     decoder = codecs.getincrementaldecoder("utf-8")(errors)
     for piece in raw(PIECE):
         yield decoder.decode(piece)

@@ -1,4 +1,7 @@
-"""Local files and directories, read with `pread`, never opened for writing; mapped as a whole, or read as they grow."""
+"""Local files and directories, read with `pread`, never opened for writing; mapped as a whole, or read as they grow.
+
+Reading leaves the access time of a file unchanged where the system allows that, since files may be evidence.
+"""
 
 from __future__ import annotations
 
@@ -175,9 +178,9 @@ class LocalTree(Tree):
     ) -> None:
         """Describe a directory, nothing is listed yet; `seen` has the listings that subtrees share."""
         self.name: str = os.fspath(path)
-        self._prefix = prefix
+        self._prefix = prefix  # before the names of its files, in messages
         self._seen = {} if seen is None else seen
-        self._names: dict[str, list[str]] = {}
+        self._names: dict[str, list[str]] = {}  # results of `names`
 
     @property
     def location(self) -> str | None:
@@ -189,6 +192,7 @@ class LocalTree(Tree):
         known = self._seen.get(path)
         if known is None:
             above, last = os.path.split(path)
+            # A folder that the listing of the one above does not have is missing, even if it was made since.
             if folder and above in self._seen and last not in dict(self._seen[above]):
                 raise source_error(FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT)), path)
             try:
@@ -301,7 +305,7 @@ def mapped(source: Source) -> Any:
         return source.read_at(0, source.size)
     try:
         return mmap.mmap(number, source.size, access=mmap.ACCESS_READ, offset=source.origin)
-    except OSError:  # a file system without
+    except OSError:  # a file system that cannot map files
         return source.read_at(0, source.size)
 
 
@@ -317,7 +321,7 @@ GROWING_CHUNK = 1 << 16
 """Bytes that are read at once."""
 
 INTERVAL_S = 0.2
-"""Seconds between two examines a file that has not grown."""
+"""Seconds to wait before a file that has not grown is examined again."""
 
 
 class GrowingFile:
@@ -343,8 +347,8 @@ class GrowingFile:
         while (fd := self._open()) is None:
             yield b""
             self.wait(INTERVAL_S)
-        at = 0
-        is_last = False
+        at = 0  # bytes read so far
+        is_last = False  # another file has the name: read the rest of this one
         try:
             while True:
                 data = os.read(fd, GROWING_CHUNK)

@@ -22,7 +22,7 @@ R = TypeVar("R")
 
 
 class _Call(Generic[T, R]):
-    """One item in progress, and its result."""
+    """The call for one item, and its result or error once it was made."""
 
     __slots__ = ("_done", "_error", "_item", "_result")
 
@@ -65,7 +65,7 @@ class BackgroundRunner:
     """Runs calls in sequence, each in parallel with its caller until the next call; with one job, in the caller."""
 
     def __init__(self, jobs: int) -> None:
-        self._is_alone = (jobs or cpu_count()) == 1
+        self._is_alone = (jobs or cpu_count()) == 1  # without a thread
         self._last: _Call[Any, object] | None = None
 
     def submit(self, function: Callable[[T], object], item: T) -> None:
@@ -104,9 +104,9 @@ class OrderedCalls(Generic[T, R]):
     def __init__(self, function: Callable[[T], R], jobs: int) -> None:
         """Call `function` in up to `jobs` threads, this one included."""
         self._function = function
-        self._most = jobs - 1
-        self._waiting: deque[_Call[T, R]] = deque()
-        self._todo: SimpleQueue[_Call[T, R] | None] = SimpleQueue()
+        self._most = jobs - 1  # threads besides the caller's
+        self._waiting: deque[_Call[T, R]] = deque()  # all calls whose result was not taken, in order
+        self._todo: SimpleQueue[_Call[T, R] | None] = SimpleQueue()  # those that no thread has; None ends a thread
         # Not `concurrent.futures`: importing it takes longer than many short commands.
         self._threads: list[threading.Thread] = []
 
@@ -179,7 +179,7 @@ def map_ordered(
     depth = ahead or 2 * jobs
     source = iter(items)
     calls = OrderedCalls(function, jobs)
-    open_ended, failure, wait = True, None, True
+    open_ended, failure, wait = True, None, True  # whether there may be more items, the error of `items`, see `leave`
     try:
         while True:
             while open_ended and len(calls) < depth:
@@ -217,12 +217,14 @@ def iterate_ahead(sources: Iterable[Iterable[T]], threads: int, *, ahead: int = 
     waiting = iter(sources)
 
     def begin() -> None:
+        """Start a thread for the next source, if there is one."""
         for source in waiting:
             begun.append(Queue(maxsize=ahead))
             threading.Thread(target=_fill, args=(source, begun[-1], stop), name="exhume-input", daemon=True).start()
             return
 
     def taken(out: Queue[tuple[T, None] | BaseException | None]) -> Iterator[T]:
+        """Yield the items of a queue."""
         while (item := out.get()) is not None:
             if isinstance(item, BaseException):
                 raise item
@@ -271,6 +273,7 @@ class SpareThreads:
         """Run `work` in a thread of its own if one is free, and return whether it is; `work` must not raise."""
 
         def run() -> None:
+            """Do the work, and free the thread."""
             try:
                 work()
             finally:
@@ -298,5 +301,6 @@ def _work(function: Callable[[T], R], todo: SimpleQueue[_Call[T, R] | None]) -> 
 
 
 def _work_once(function: Callable[[T], R], todo: SimpleQueue[_Call[T, R] | None]) -> None:
+    """Make one call, unless the caller took it back."""
     if (call := _next_call(todo)) is not None:
         call.run(function)

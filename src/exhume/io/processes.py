@@ -83,7 +83,7 @@ class _Workers(Generic[T, R]):
         if threading.get_ident() == self._caller:
             return self._function(item)
         answer = self._worker().ask(item)
-        if answer is None:
+        if answer is None:  # the process died, or could not send it
             if self._closed:
                 raise InterruptedError("the map was left")
             return self._function(item)

@@ -1,6 +1,7 @@
 """Reading bytes: positional, thread-safe, exact; never a shared file position, never opened for writing.
 
-`Source` is one file-like object; a directory of them is a `Tree` (`exhume.io.tree`).
+`Source` is one file-like object; a directory of them is a `Tree` (`exhume.io.tree`).  A `Span` is a range of a file as
+messages show it.  Offsets and sizes are in bytes.
 """
 
 from __future__ import annotations
@@ -121,7 +122,7 @@ class Source(abc.ABC):
 
     def read_up_to(self, offset: int, size: int) -> bytes:
         """Like `read_at`, but clipped at the end of the source (empty beyond it)."""
-        if offset < 0:
+        if offset < 0:  # clipped at the start as well
             offset, size = 0, size + offset
         return self.read_at(offset, max(0, min(size, self.size - offset))) if offset < self.size else b""
 
@@ -352,6 +353,7 @@ class StoppableSource(Source):
         return self.base.cost
 
     def _check(self) -> None:
+        """Raise `StoppedError` if the caller has stopped the reading."""
         if self.stopped():
             raise StoppedError
 
@@ -401,5 +403,5 @@ def close_quietly(fd: int) -> None:
 
 
 def source_error(error: OSError, name: str, start: int = 0, end: int = 0) -> SourceError:
-    """An operating system error as ours, naming the file."""
+    """Return an operating system error as a `SourceError` that names the file and, if given, the bytes."""
     return source_error_type(error)(error.strerror or str(error), span=Span(name, start, end))

@@ -1,4 +1,7 @@
-"""Directories of sources, addressed by relative names."""
+"""Directories of sources, addressed by relative names with `/` between their parts.
+
+A `Source` is one readable file.  Trees are local directories, remote ones, or in memory.
+"""
 
 from __future__ import annotations
 
@@ -70,9 +73,8 @@ class Tree(abc.ABC):
         """Announce reads, so that a remote tree can request all of them at the same time.
 
         `names`: files whose beginning will be read; `tails`: files whose end and beginning will be; `sizes`: files
-        whose size will be asked; `spans`: ranges that will be read in small pieces, see `Source.hint`;
-        `listing`: the names of all files.  Whatever
-        goes wrong shows when the files are read.
+        whose size will be requested; `spans`: ranges that will be read in small reads, see `Source.will_read`;
+        `listing`: the names of all files.  Errors are raised only when the files are read.
         """
 
     @abc.abstractmethod
@@ -133,7 +135,7 @@ class MemoryTree(Tree):
     def __init__(self, files: Mapping[str, bytes | Source], name: str = "<memory>", prefix: str = "") -> None:
         self.name = name
         self._files = {check_relative(key): value for key, value in files.items()}
-        self._prefix = prefix
+        self._prefix = prefix  # before the names of its files, in messages
 
     def names(self, prefix: str = "") -> list[str]:
         lead = f"{prefix}/" if prefix else ""

@@ -1,4 +1,7 @@
-"""Large values: read in chunks, as often as requested, or gathered from them; small ones joined to chunks."""
+"""Large values: read in chunks, as often as requested, or gathered from them; small ones joined to chunks.
+
+A large value is a byte string that is not kept in memory, such as a value in a database or a member of an archive.
+"""
 
 from __future__ import annotations
 
@@ -12,20 +15,20 @@ CHUNK = 1 << 20
 """Bytes of a value in memory that are passed on at a time."""
 
 MANY = 4 << 20
-"""Bytes from which on pieces are not kept as they are: freed ones would leave holes in memory."""
+"""Bytes from which on gathered chunks are joined: many freed objects of their size would leave holes in memory."""
 
 
 class Gathering:
-    """Bytes that come one chunk after the other and are taken as one.
+    """Bytes that are added in chunks and taken as one string.
 
-    Many are held once, and twice while they are taken.  `size` is their number.
+    From `MANY` bytes on, memory has them once, and twice while they are taken.  `size` is their number.
     """
 
     __slots__ = ("_many", "_pieces", "size")
 
     def __init__(self, first: bytes = b"") -> None:
-        self._pieces = [first]
-        self._many = bytearray()
+        self._pieces = [first]  # chunks that were not joined yet
+        self._many = bytearray()  # the joined ones before them
         self.size: int = len(first)
 
     def add(self, piece: bytes | memoryview) -> None:
@@ -36,12 +39,13 @@ class Gathering:
             self._join()
 
     def _join(self) -> None:
+        """Move the chunks to the joined bytes."""
         for one in self._pieces:
             self._many += one
         self._pieces.clear()
 
     def take(self) -> bytes:
-        """All bytes; there are none then."""
+        """Return all bytes, and empty the buffer."""
         if self._many:
             self._join()
             found = bytes(self._many)
@@ -52,7 +56,10 @@ class Gathering:
 
 
 class LargeValue:
-    """A byte string of `len()` bytes that `open` yields in chunks; `span` is its place."""
+    """A byte string of `len()` bytes that `open` yields in chunks, each time it is called; `span` is its place.
+
+    Iterating yields the chunks.
+    """
 
     limits: Limits
     span: Span
@@ -105,7 +112,7 @@ class LargeValue:
 
     def contains(self, part: bytes) -> bool:
         """Whether the bytes contain these, which are few."""
-        last = b""
+        last = b""  # the end of the chunks so far, where the part may begin
         for piece in self._open():
             last += piece
             if part in last:

@@ -1,5 +1,8 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, embedsignature=True
-"""The hot loops, compiled.  `exhume.native.pykernel` is the pure-Python implementation, with the documentation."""
+"""The hot loops, compiled.  `exhume.native.pykernel` is the pure-Python implementation, with the documentation of the
+functions here (those of a format: in its `pykernel.py`).  A payload is a block of ZS: records, each after its length in
+the ULEB128 form, without anything between them.  The readers (`read_zs_...`) are generated from the specifications and
+return the offset after an element, or -1."""
 
 from cpython.ref cimport PyObject
 from libc.stdint cimport uint64_t
@@ -94,16 +97,18 @@ include "scan.pxi"
 include "../codecs/native.pxi"
 
 ctypedef const unsigned char* chars
-ctypedef ZsDataBlockRecord Record
+ctypedef ZsDataBlockRecord Record  # the range [data_start, data_end) of its content in the payload
 
 
 cdef inline Record nothing() noexcept nogil:
+    """An empty record, before there is one."""
     cdef Record record
     record.data_start = record.data_end = 0
     return record
 
 
 cdef inline int compare(chars left, Py_ssize_t left_size, chars right, Py_ssize_t right_size) noexcept nogil:
+    """Compare byte strings as Python does: below 0, 0 or above 0."""
     cdef int order = memcmp(left, right, left_size if left_size < right_size else right_size)
     if order != 0:
         return order
@@ -120,6 +125,7 @@ cdef inline void copy(char* target, chars source, Py_ssize_t length, bint roomy)
 
 
 cdef inline chars pointer(const unsigned char[::1] view) noexcept:
+    """The address of a buffer; NULL for an empty one, which has no first byte."""
     return &view[0] if view.shape[0] else NULL
 
 
@@ -135,6 +141,7 @@ cdef inline Py_ssize_t put_length(char* target, Py_ssize_t length) noexcept nogi
 
 
 cdef inline Py_ssize_t prefix_size(Py_ssize_t length) noexcept nogil:
+    """Bytes that `put_length` writes."""
     cdef Py_ssize_t size = 1
     while length >= 0x80:
         length >>= 7
@@ -239,8 +246,9 @@ def terminate_records(const unsigned char[::1] payload not None, bytes terminato
     cdef Record record
     cdef char* target
     cdef PyObject* out
+    # Allocate the most that can be needed: exactly that, if it takes a pass to know it.
     if end_size <= 1:
-        room = size  # a length takes a byte at least, so one pass does
+        room = size  # a length takes at least a byte, which the terminator replaces
     else:
         with nogil:
             while offset < size:
@@ -296,7 +304,7 @@ def record_values(const unsigned char[::1] payload not None):
         end[0] = offset = 0
         while offset < size:
             offset = read_zs_data_block_record(data, offset, size, &record)
-            written = put_terminated(target, written, size, data, size, &record, data, 0)
+            written = put_terminated(target, written, size, data, size, &record, data, 0)  # no terminator
             end += 1
             end[0] = written
     if written < size:
@@ -341,6 +349,7 @@ def frame_terminated(const unsigned char[::1] text not None, bytes terminator no
     with nogil:
         target = PyBytes_AS_STRING(out)
         while offset < size:
+            # Find the next terminator by its first byte.
             hit = data + offset
             while True:
                 hit = <chars>memchr(hit, end[0], size - (hit - data))

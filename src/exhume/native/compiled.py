@@ -1,4 +1,9 @@
-"""Finds the compiled kernel without importing the pure-Python one: short commands need only one of the two."""
+"""Finds the compiled kernel without importing the pure-Python one: short commands need only one of the two.
+
+The kernel is the extension module `exhume.native._kernel` with the hot loops of all formats.  It is built from the
+sources and from code generated from the specifications, so it can be older than either ("stale").  In each layer, a
+module `kernel` has the functions of one of the two implementations; see `bind`.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +28,7 @@ def _load() -> tuple[Any, str]:
         import exhume.native._kernel as found  # type: ignore[import-not-found, unused-ignore]
     except ImportError:
         return None, "absent" if importlib.util.find_spec("exhume.native._kernel") is None else "broken"
+    # ELEMENTS is a digest of the generated readers that it was compiled with.
     fits = getattr(found, "VERSION", 0) == VERSION and getattr(found, "ELEMENTS", "") == ELEMENTS
     return (found, _state_of_readers()) if fits else (None, "stale")
 
@@ -58,6 +64,7 @@ def bind(selector: str, /, **others: str) -> Callable[[str], Any]:
     """
 
     def lookup(name: str) -> Any:
+        """Return a name of the implementation, and keep it in the module for the next import."""
         if name.startswith("__"):  # requested by the import system
             raise AttributeError(f"module {selector!r} has no attribute {name!r}")
         found = getattr(pick(f"{selector.rpartition('.')[0]}.pykernel"), others.get(name, name))

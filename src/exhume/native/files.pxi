@@ -53,7 +53,7 @@ cdef extern from "<unistd.h>" nogil:
     int files_close "close"(int)
     int files_unlinkat "unlinkat"(int, const char*, int)
 
-cdef struct FileJob:  # a file to write, or to read
+cdef struct FileJob:  # a file to write, or to read; (to write), (to read): which of them the field is for
     const char* name
     int folder  # descriptor of its directory (to write)
     int error  # result: error number, or 0 (to write)
@@ -126,7 +126,7 @@ cdef const char* enter_folder(Folder* folder, const char* path) noexcept nogil:
 
     If the directory cannot be opened, or the path names none, `folder.fd` is -1 and the whole path is returned.
     """
-    cdef const char* slash = strrchr(path, 47)
+    cdef const char* slash = strrchr(path, 47)  # the byte "/"
     cdef Py_ssize_t size = 0 if slash == NULL else slash - path + 1
     cdef char start[4096]
     if size and size == folder.size and memcmp(path, folder.path, size) == 0:
@@ -134,7 +134,7 @@ cdef const char* enter_folder(Folder* folder, const char* path) noexcept nogil:
     if folder.fd >= 0:
         files_close(folder.fd)
     folder.path, folder.size, folder.fd = path, size, -1
-    if size == 0 or size >= 4096:
+    if size == 0 or size >= 4096:  # no directory, or one that `start` has no space for
         return path
     memcpy(start, path, size)
     start[size] = 0
@@ -224,7 +224,7 @@ def list_folder(bytes path not None):
         while True:
             with nogil:
                 regular = False
-                files_clear_errno()
+                files_clear_errno()  # NULL is the end, or an error if it is set then
                 entry = files_readdir(folder)
                 if entry == NULL:
                     failure = errno
@@ -232,7 +232,7 @@ def list_folder(bytes path not None):
                     regular = files_is_regular(found.st_mode)
             if entry == NULL:
                 break
-            if entry.d_name[0] == 46 and (
+            if entry.d_name[0] == 46 and (  # "." and "..": the directory itself, and the one above
                 entry.d_name[1] == 0 or (entry.d_name[1] == 46 and entry.d_name[2] == 0)
             ):
                 continue

@@ -1,12 +1,16 @@
-# JSON of text and bytes, as `exhume.io.jsonout` prints them.
+# JSON of text and bytes, as `exhume.io.jsonout` prints them: ASCII only, other characters as \uXXXX.  `Out` is a growing
+# buffer: `reserve` makes space for a number of bytes, `put` appends within that, `add` does both.
 
-cdef uint8_t[256] json_escape  # what `json.dumps` does with a byte of ASCII: as in ESCAPE
+# What `json.dumps` writes for a byte of ASCII, as in ESCAPE: 0 for the byte itself, `u` for \u00XX, else the letter after
+# a backslash.
+cdef uint8_t[256] json_escape
 memcpy(json_escape, ESCAPE, 256)
 json_escape[0x7F] = c"u"
 cdef uint8_t[256] json_plain  # whether a byte stands for itself
 
 
 cdef void _init_json() noexcept:
+    """Fill in `json_plain`."""
     cdef int byte
     for byte in range(256):
         json_plain[byte] = byte < 0x80 and json_escape[byte] == 0
@@ -17,6 +21,7 @@ cdef const char* BASE64 = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 
 
 cdef inline void json_unit(Out* out, uint32_t unit) noexcept nogil:
+    """Print a unit of UTF-16 as \\uXXXX; there is space for it."""
     cdef char* at = out.data + out.size
     at[0], at[1] = c"\\", c"u"
     at[2], at[3] = HEX[unit >> 12], HEX[unit >> 8 & 15]
@@ -27,6 +32,7 @@ cdef inline void json_unit(Out* out, uint32_t unit) noexcept nogil:
 cdef inline int utf8_broken(const uint8_t* p, int64_t size) noexcept nogil:
     """Bytes that Python's decoder replaces by one character: the longest beginning of a sequence, at least one."""
     cdef uint8_t c = p[0]
+    # The second byte has a narrower range after some first bytes (Unicode standard, table 3-7).
     cdef uint8_t low = 0x80, high = 0xBF
     cdef int length = 2 if 0xC2 <= c < 0xE0 else 3 if 0xE0 <= c < 0xF0 else 4 if 0xF0 <= c < 0xF5 else 1, at = 1
     if c == 0xE0:
@@ -54,13 +60,15 @@ cdef inline int utf8_sequence(const uint8_t* p, int64_t size) noexcept nogil:
 
 
 cdef int json_text(Out* out, const uint8_t* p, int64_t size, bint replaces) noexcept nogil:
-    """Prints text as content of a string; 0 when it is not UTF-8, unless it `replaces` what is not, -1 without memory."""
+    """Print text as content of a string.  Returns 1; 0 if it is not UTF-8, unless it `replaces` the invalid bytes by
+    U+FFFD; -1 without memory.
+    """
     cdef const uint8_t* end = p + size
     cdef uint32_t code
     cdef uint8_t how
     cdef int step
     cdef char* to
-    if not reserve(out, 6 * size + 6):
+    if not reserve(out, 6 * size + 6):  # \uXXXX for each byte at most
         return -1
     while p < end:
         to = out.data + out.size
@@ -89,6 +97,7 @@ cdef int json_text(Out* out, const uint8_t* p, int64_t size, bint replaces) noex
             json_unit(out, 0xFFFD)
             p += utf8_broken(p, end - p)
             continue
+        # Decode the character; one above U+FFFF becomes two units.
         if step == 2:
             json_unit(out, <uint32_t>(p[0] & 0x1F) << 6 | (p[1] & 0x3F))
         elif step == 3:
@@ -103,7 +112,7 @@ cdef int json_text(Out* out, const uint8_t* p, int64_t size, bint replaces) noex
 
 
 cdef bint json_bytes(Out* out, const uint8_t* p, int64_t size) noexcept nogil:
-    """Prints bytes as text, with base64 where the text is not exact; False when there is no memory."""
+    """Print bytes as `jsonout.bytes_value` does: text, and base64 if that is not exact; False without memory."""
     cdef bint exact = ir_is_utf8(p, size)
     cdef uint32_t word
     cdef char* to

@@ -9,6 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from exhume.native.compiled import KERNEL, bind
+
+# What the compiled kernel does not have, or what callers compare results with.
 from exhume.native.pykernel import BLOCK_BOMB as BLOCK_BOMB
 from exhume.native.pykernel import BLOCK_FINE as BLOCK_FINE
 from exhume.native.pykernel import BLOCK_LENGTHS as BLOCK_LENGTHS

@@ -4,7 +4,8 @@ Import `exhume.native.kernel`, which picks one of the two.  Both raise the same 
 `tests/zs/test_kernel.py` run against each of them.
 
 Layouts are read by the readers generated from `ksy/`: single elements in the compiled kernel, columns here.  Offsets
-are relative to the payload.
+are relative to the payload: the content of a ZS block, which is records, each after its length (ULEB128: 7 bits per
+byte, lowest first; the upper bit says that more follow).
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from exhume_ksy.fast.zs_data_block import RecordColumns, scan_record
 from exhume.native.types import OVERLONG, Scan, malformed_records
 
 Buffer = bytes | bytearray | memoryview
+"""What the functions read from."""
 
 
 def build_uleb128(value: int) -> bytes:
@@ -51,10 +53,9 @@ def _records(data: bytes) -> RecordColumns:
 
 
 def split_records(payload: Buffer) -> list[bytes]:
-    """Every record of a payload.
+    """Return the content of every record of a payload.
 
-    Raises:
-        MalformedRecordsError: see there.
+    Raises: MalformedRecordsError: the payload cannot be split into records.
     """
     data = bytes(payload)
     found = _records(data)
@@ -64,8 +65,7 @@ def split_records(payload: Buffer) -> list[bytes]:
 def scan_records(payload: Buffer) -> Scan:
     """Count the records of a payload and check their order.
 
-    Raises:
-        MalformedRecordsError: see there.
+    Raises: MalformedRecordsError: the payload cannot be split into records.
     """
     data = bytes(payload)
     found = _records(data)
@@ -103,10 +103,9 @@ def _skip_below(data: bytes, offset: int, bound: bytes) -> int:
 
 
 def terminate_records(payload: Buffer, terminator: bytes) -> bytes:
-    """Every record of a payload, each followed by the terminator.
+    """Return every record of a payload, each followed by the terminator.
 
-    Raises:
-        MalformedRecordsError: see there.
+    Raises: MalformedRecordsError: the payload cannot be split into records.
     """
     records = split_records(payload)
     if not records:
@@ -116,11 +115,12 @@ def terminate_records(payload: Buffer, terminator: bytes) -> bytes:
 
 
 def record_values(payload: Buffer) -> tuple[bytes, bytes]:
-    """Every record of a payload as Arrow keeps byte strings: their bytes back to back, and the start of each and the
-    end of the last (64-bit integers of this machine).
+    """Return every record of a payload as Arrow keeps byte strings: (their bytes back to back, n + 1 bounds).
+
+    The bounds are the start of each and the end of the last, 64-bit integers of this machine.
 
     Raises:
-        MalformedRecordsError: see there.
+        MalformedRecordsError: the payload cannot be split into records.
     """
     from array import array
 
@@ -129,7 +129,7 @@ def record_values(payload: Buffer) -> tuple[bytes, bytes]:
 
 
 def frame_records(records: list[bytes]) -> bytes:
-    """The payload of these records."""
+    """Return the payload of these records: each after its length."""
     out: list[bytes] = []
     for record in records:
         length = len(record)
@@ -187,13 +187,13 @@ def next_block(data: Buffer, start: int, stop: int, largest: int, highest: int) 
     return stop
 
 
-# LevelDB blocks.
+# LevelDB blocks: sorted entries, whose keys omit the bytes that they share with the key before.
 
 BLOCK_FINE, BLOCK_LENGTHS, BLOCK_SHARED, BLOCK_SHORT_KEY, BLOCK_BOMB = range(5)
 """Why splitting a block ended: at its end, lengths that pass the end, more shared bytes than the previous key has, an
 internal key below 8 bytes, keys that expand beyond the budget."""
 
-_TOP = (1 << 64) - 1
+_TOP = (1 << 64) - 1  # minus (sequence << 8 | type): newer versions sort first
 
 
 def block_entries(block: bytes, end: int, budget: int) -> tuple[list[tuple[bytes, bytes, int]], int, int]:
@@ -244,8 +244,8 @@ def internal_entries(
     return out, stop, problem, disorder
 
 
-_POLYNOMIAL = 0x82F63B78
-_U32 = 0xFFFFFFFF
+_POLYNOMIAL = 0x82F63B78  # of CRC-32C, its bits reversed
+_U32 = 0xFFFFFFFF  # CRCs have 32 bits
 
 
 def find_blocks(data: bytes) -> list[tuple[int, int]]:
@@ -261,7 +261,7 @@ def find_blocks(data: bytes) -> list[tuple[int, int]]:
     trailer = struct.Struct(BlockTrailer.packed).unpack_from
     carried, ones, unit = 0, _U32, 1  # the state after i zero-initialized bytes, ~0 and 1, each carried back to 0
     for at in range(len(data) - BlockTrailer.size + 1):
-        starts[carried ^ ones] = at
+        starts[carried ^ ones] = at  # the state that a block starting here has
         byte, checksum = trailer(data, at)
         for bit in range(8):
             if byte >> bit & 1:
@@ -269,7 +269,7 @@ def find_blocks(data: bytes) -> list[tuple[int, int]]:
             unit = ((unit ^ _POLYNOMIAL) << 1 | 1) & _U32 if unit >> 31 else unit << 1
             ones = ((ones ^ _POLYNOMIAL) << 1 | 1) & _U32 if ones >> 31 else ones << 1
         if byte <= Compressions.ZSTD:
-            rotated = (checksum - 0xA282EAD8) & _U32
+            rotated = (checksum - 0xA282EAD8) & _U32  # undo the mask of LevelDB: a constant and a rotation
             wanted = ((rotated >> 17 | rotated << 15) & _U32) ^ _U32
             demand, power = carried, unit
             while wanted:

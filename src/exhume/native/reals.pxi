@@ -17,7 +17,7 @@ cdef extern from *:
     uint64_t real_upper(uint64_t, uint64_t) noexcept nogil
 
 cdef enum:
-    REAL_LOWEST = -292  # the powers of ten that doubles need
+    REAL_LOWEST = -292  # lowest and highest exponent of the powers of ten that doubles need
     REAL_HIGHEST = 324
     REAL_POWERS = REAL_HIGHEST - REAL_LOWEST + 1
     REAL_ROOM = 32  # bytes of the longest text
@@ -32,6 +32,7 @@ cdef int prepare_reals() except -1:
     if real_ready:
         return 0
     for power in range(REAL_LOWEST, REAL_HIGHEST + 1):
+        # 128 bits of the power, rounded up, as the method requires.
         ten = 10 ** abs(power)
         bits = ten.bit_length()
         if power < 0:
@@ -47,7 +48,7 @@ cdef int prepare_reals() except -1:
 
 
 cdef inline uint64_t real_product(const uint64_t* power, uint64_t factor) noexcept nogil:
-    """The upper part of a product, with its last bit set where something follows."""
+    """The upper 64 bits of a power (128 bits) times a factor; the last bit is also set if the rest is more than 1."""
     cdef uint64_t low = power[0] * factor, rest = real_upper(power[1], factor)
     cdef uint64_t high = real_upper(power[0], factor)
     low += rest
@@ -62,6 +63,7 @@ cdef void real_digits(uint64_t bits, uint64_t* digits, int* exponent) noexcept n
     cdef int biased = <int>(bits >> 52) & 0x7FF, binary, ten, shift
     cdef bint is_even, is_narrow = fraction == 0 and biased > 1, under, over
     cdef const uint64_t* power
+    # The double is `whole` times 2 to `binary`; a whole number needs no more.
     if biased:
         whole, binary = fraction | <uint64_t>1 << 52, biased - 1075
         if -53 < binary <= 0 and not whole & ((<uint64_t>1 << -binary) - 1):
@@ -69,6 +71,8 @@ cdef void real_digits(uint64_t bits, uint64_t* digits, int* exponent) noexcept n
             return
     else:
         whole, binary = fraction, -1074
+    # `lower` and `upper` bound the decimals that read back as this double, which is `value`: four times each, scaled by a
+    # power of ten.  The constants are logarithms: log10(2) and log10(4/3) times 2^22, log2(10) times 2^19.
     is_even = not whole & 1
     ten = (binary * 1262611 - (524031 if is_narrow else 0)) >> 22
     shift = binary + ((-ten * 1741647) >> 19) + 1
@@ -79,6 +83,7 @@ cdef void real_digits(uint64_t bits, uint64_t* digits, int* exponent) noexcept n
     if not is_even:
         lower += 1
         upper -= 1
+    # A decimal with one digit less, if exactly one is within the bounds; else the closer of two.
     whole = value >> 2
     if whole >= 10:
         tenth = whole // 10
@@ -109,11 +114,13 @@ cdef int put_real(char* at, double value) noexcept nogil:
         memcpy(at + written, b"0.0", 3)
         return written + 3
     real_digits(bits, &digits, &exponent)
+    # Without zeros at the end; `point` is the number of digits before the decimal point.
     while digits % 10 == 0:
         digits //= 10
         exponent += 1
     size = put_unsigned(text, digits)
     point = size + exponent
+    # As `repr`: positional from 0.0001 up to 16 digits, else with an exponent.
     at += written
     if -4 < point <= 0:
         memcpy(at, b"0.000", 5)

@@ -48,8 +48,8 @@ cdef struct ScanPattern:
 
 
 cdef struct ScanHit:
-    Py_ssize_t offset
-    Py_ssize_t index
+    Py_ssize_t offset  # in the data
+    Py_ssize_t index  # of the pattern
 
 
 cdef class ScanHits:
@@ -91,7 +91,7 @@ cdef int scan_commonness(unsigned char byte) noexcept nogil:
 cdef Py_ssize_t scan_pair(const unsigned char* text, Py_ssize_t size) noexcept nogil:
     """Offset of the rarest two adjacent bytes of a pattern."""
     cdef Py_ssize_t at, best = 0
-    cdef int least = 9, here
+    cdef int least = 9, here  # more than two bytes can have
     for at in range(size - 1):
         here = scan_commonness(text[at]) + scan_commonness(text[at + 1])
         if here < least:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+# Values of `MalformedRecordsError.reason`, which documents them.
 TRUNCATED = "truncated"
 OVERLONG = "overlong"
 OVERRUN = "overrun"

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from typing import Any
 
 Selection = tuple[Any, ...]
+"""Which part of an archive to read, in terms of its format: `()` for all of it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,8 @@
-"""Archives of members in parts: each part is a range of members in the order of their bytes, and reads the index."""
+"""Archives of members in parts: each part is a range of members in the order of their bytes, and reads the index.
+
+Members are the files in an archive.  A part is a share of an archive that a distributed job reads on its own; its
+selection is `(first, stop)`, positions in `stored_order`, or `()` for all members.
+"""
 
 from __future__ import annotations
 
@@ -32,6 +36,7 @@ def stored_order(archive: Members) -> list[Member]:
     """The members in the order of their bytes; those without a place, directories too, come last."""
 
     def place(entry: Member) -> tuple[bool, Any, int]:
+        """Sort key: whether it has no place, its shard if the archive has several files, its offset."""
         shard = entry.details.get("shard")
         offset = entry.offset if entry.offset is not None else entry.details.get("shard_offset")
         return offset is None, shard if shard is not None else 0, offset or 0
@@ -50,7 +55,7 @@ def plan(archive: Members, size: int | None, options: dict[str, Any]) -> Iterato
 
 
 TAKES = ("data",)
-"""The options of `items`."""
+"""The options that `items` has and `table` has not."""
 
 
 def items(archive: Members, part: Selection, options: dict[str, Any]) -> Iterator[dict[str, Any]]:

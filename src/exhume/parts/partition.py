@@ -27,9 +27,11 @@ SIZE = 64 << 20
 """Stored bytes of a partition: seconds of work, and some hundred megabytes decompressed."""
 
 Options = tuple[tuple[str, Any], ...]
+"""Options by name, as pairs."""
 
 
 Topics = str | re.Pattern[str] | Iterable[str | re.Pattern[str]]
+"""Names of topics of Ark logs, or patterns for them."""
 
 
 class ReadingOptions(MemberTableOptions, total=False):
@@ -73,14 +75,18 @@ class Partition:
     """
 
     target: str
+    """Path or URL of the archive."""
     format: str | None = None
     selection: Selection = ()
     size: int = 0
     first: bytes | None = None
     stop: bytes | None = None
     options: Options = ()
+    """Options of reading."""
     opening: Options = ()
+    """Options of opening the archive."""
     storage: Options = ()
+    """Storage options, for URLs."""
     limits: Limits | None = None
 
     def __repr__(self) -> str:

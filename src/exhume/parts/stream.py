@@ -13,7 +13,7 @@ class Stored(Protocol):
 
     @property
     def size(self) -> int:
-        """Number of parts."""
+        """Number of bytes."""
 
 
 class Events(Protocol):

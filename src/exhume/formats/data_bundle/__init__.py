@@ -1,4 +1,8 @@
-"""DataBundle: files packed into shards of compressed records, with a LevelDB-style index."""
+"""DataBundle: files packed into shards of compressed records, with a LevelDB-style index.
+
+A bundle is a directory: `shard-NNNNNNNN` files with content, and `index/`, a LevelDB database that says where each file
+is. What this module imports is loaded for every command, so it has only the description of the format.
+"""
 
 from __future__ import annotations
 

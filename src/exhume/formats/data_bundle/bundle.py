@@ -1,6 +1,9 @@
 """A bundle opened: index rows, shards and the way from a path to bytes.
 
-A `View` reads through one set of rows: the live ones, or those of a past state.
+A bundle is a directory with an index (a LevelDB database) and shards (files).  The contents of files are concatenated
+to the stream of a shard, which is stored as compressed records, or as it is ("flat").  A file row of the index states
+where a file is in a stream, a record row where a record is in the shard.  A `View` reads through one set of rows: the
+live ones, or those of a past state.
 
 Spec: data_bundle.txt, Format; `docs/formats/data_bundle.md`, "Profile".
 """
@@ -34,10 +37,10 @@ class View:
         self.tree = tree
         self.limits = limits
         self._records = records
-        self._cache = RecordCache()
-        self._shards: dict[int, Shard] = {}
-        self._readers: dict[int, Callable[[int, int], bytes]] = {}
-        self._pool = SourcePool(tree)
+        self._cache = RecordCache()  # decoded records of all shards
+        self._shards: dict[int, Shard] = {}  # those in use, by number
+        self._readers: dict[int, Callable[[int, int], bytes]] = {}  # see `reader`
+        self._pool = SourcePool(tree)  # closes files when there are too many
         self._lock = threading.Lock()
 
     def source(self, number: int) -> Source:
@@ -57,7 +60,10 @@ class View:
             return found
 
     def reader(self, number: int) -> Callable[[int, int], bytes]:
-        """A function that reads bytes `[start, stop)` of the stream of a shard, which it opens; the same each time."""
+        """Return a function that reads bytes `[start, stop)` of the stream of a shard.
+
+        It is the same object each time, so that callers can group files by it.
+        """
         with self._lock:
             return self._readers.setdefault(number, lambda start, stop: self.shard(number).read(start, stop))
 
@@ -99,25 +105,30 @@ class View:
         return Check.compare(f"{row.meta.crc32c:08x}", f"{crc:08x}")
 
     def _parts(self, row: FileRow, jobs: int = 1) -> Iterator[bytes]:
+        """Yield a file's bytes in chunks, unchecked."""
         if row.meta.size:
             self._check_place(row)
             base = row.meta.offset
             yield from self.shard(row.meta.shard_index).iter_range(base, base + row.meta.size, jobs=jobs)
 
     def _check_place(self, row: FileRow) -> None:
+        """Raise DBND-315 for a file whose end is not a 64-bit number."""
         if row.meta.offset + row.meta.size >= 1 << 64:
             raise checks.FILE_PLACE.error(
                 span=Span(shard_name(row.meta.shard_index), 0, 0), actual=row.meta.offset + row.meta.size
             )
 
     def _check_crc(self, row: FileRow, value: int) -> None:
+        """Raise DBND-201 if the CRC-32C of a file's bytes, `value`, is not that of its row."""
         if value != row.meta.crc32c:
             raise checks.FILE_CRC.error(
                 row.path, span=self.file_span(row), expected=f"{row.meta.crc32c:08x}", actual=f"{value:08x}"
             )
 
     def file_span(self, row: FileRow) -> Span:
-        """The stored bytes that hold a file: its range in a flat shard, its records otherwise."""
+        """Return the stored bytes that contain a file: its range in a flat shard, its records otherwise; an empty span
+        if the shard was not read, or stores nothing for it (zeros).
+        """
         name = shard_name(row.meta.shard_index)
         shard = self._shards.get(row.meta.shard_index)
         if shard is None or not row.meta.size:
@@ -125,6 +136,7 @@ class View:
         if shard.is_flat:
             start = shard.header.data_offset + row.meta.offset
             return shard.source.span(start, start + row.meta.size)
+        # The records that the file overlaps; those of zeros have no place.
         from bisect import bisect_left, bisect_right
 
         first = max(0, bisect_right(shard.starts, row.meta.offset) - 1)

@@ -1,4 +1,8 @@
-"""The numbered rules of DataBundle, each with what enforces it and why.  Rules of the index are those of `leveldb`.
+"""The numbered rules of DataBundle.  Rules of the index, which is a LevelDB database, are those of `leveldb`.
+
+A shard is a file with content; its stream is that content without compression, stored in records.  Rows are the entries
+of the index: a configuration, files, records.  `_rule` takes the number, the title, the section of the specification
+and the error that readers raise.
 
 Spec: data_bundle.txt; each rule names its section.
 """
@@ -11,6 +15,7 @@ from exhume.findings import RuleTable, Severity
 RULES = RuleTable("DBND")
 _rule = RULES.rule
 
+# Sections of the specification that define the rules.
 _ROWS = "DataBundle format, Index"
 _SHARD = "DataBundle format, Shard Files"
 

@@ -1,4 +1,8 @@
-"""Additions of DataBundle to the command line: `exhume create databundle`, and old versions of files."""
+"""Additions of DataBundle to the command line: old versions of files, one directory, past states.
+
+The functions are called by the commands (`CLI` at the end): each takes the `Run` that prints (`run.machine`: JSON was
+requested), the open archive and the options of its command.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +24,7 @@ if TYPE_CHECKING:
     from exhume.formats.data_bundle.index import FileRow
     from exhume.formats.data_bundle.reader import DataBundleArchive
 
+# Options that this format adds, by command; "open": to every command that opens an archive.
 OPTIONS: dict[str, list[click.Option]] = {
     "open": [
         click.Option(
@@ -78,12 +83,14 @@ class CatOptions(VerbOptions):
 
 
 def table_options(options: dict[str, Any]) -> dict[str, Any]:
-    """Options of `to_arrow` for those of `exhume export`."""
+    """Take the options of `exhume export` that this format knows out of `options`, and return them as arguments of
+    `to_arrow`.
+    """
     return {"digest": options.pop("digest")} if "digest" in options else {}
 
 
 def entries(run: Run, archive: DataBundleArchive, options: ListOptions) -> Iterator[Entry]:
-    """`exhume list`: live members, one directory, every version, or a past state."""
+    """Yield what `exhume list` shows: live members, one directory, every version, or a past state."""
     if options.all_versions or options.sequence is not None:
         history = _history(run, archive)
         try:
@@ -113,7 +120,7 @@ def _directory(archive: DataBundleArchive, name: str) -> Iterator[Entry]:
 
 
 def _history(run: Run, archive: DataBundleArchive) -> History:
-    """The history of a bundle; the problem with its index is printed on standard error."""
+    """Return the history of a bundle; problems with its index are printed on standard error."""
     history = archive.history()
     for finding in (*archive.database.problems, *history.problems):
         if finding.severity != "note":

@@ -1,4 +1,6 @@
-"""`exhume create databundle`: files into a bundle."""
+"""`exhume create databundle`: files into a bundle, which is a directory of shards (files with compressed records) and
+an index.
+"""
 
 from __future__ import annotations
 
@@ -96,6 +98,7 @@ def create(
         click.echo(f"exhume: left out: {printable(path)}: {reason}", err=True)
     from pathlib import Path
 
+    # bytes of the bundle on disk
     stored = sum(file.stat().st_size for file in Path(output).rglob("*") if file.is_file())
     if run.machine:
         omitted = [{"path": path, "reason": reason} for path, reason in skipped]

@@ -1,5 +1,9 @@
 """One pass over the content of a shard: every record is decoded once, for its own rules and for the files in it.
 
+The stream of a shard is the contents of its files, back to back.  It is stored as records, each compressed by
+itself, or as it is ("flat").  A record ends before the next one, with zeros up to a multiple of the alignment.  The
+pass goes through the stream in windows (extents) of about a mebibyte, which threads check independently.
+
 Spec: data_bundle.txt, Shard Files; `docs/formats/data_bundle.md`, "Profile".
 """
 
@@ -26,9 +30,12 @@ EXTENT_BYTES = 1 << 20
 MOST_RECORDS = 1024
 """Largest number of records in a window, however small they are."""
 
+_NO_END = 1 << 64
+"""The end of the last window, as the size of the last record is not stated; also a wish for all bytes of a record."""
+
 
 class _Extent(NamedTuple):
-    """A part of a shard's stream: some of its records, or the bytes `[start, stop)` of a shard without records."""
+    """A window: some records, which are `[start, stop)` of the stream, or these bytes of a flat shard."""
 
     start: int
     stop: int
@@ -37,7 +44,7 @@ class _Extent(NamedTuple):
 
 class _ExtentResult(NamedTuple):
     """The result of one window: findings about its records, files inside it with a correct checksum, and
-    `(file, offset in it, bytes)` of those that reach beyond it.
+    `(file, offset in it, bytes)` of those that reach beyond it.  Files are indices of `Content._rows`.
     """
 
     findings: list[Finding]
@@ -56,7 +63,7 @@ class Content:
         """`rows` are those of the shard's files that are not empty, in the order of their bytes."""
         self.proven: set[int] = set()
         self._shard = shard
-        self._rows: list[FileRow] = []
+        self._rows: list[FileRow] = []  # without those that overlap the one before
         at = 0
         for row in rows:
             if row.meta.offset >= at:
@@ -97,7 +104,7 @@ class Content:
     def _is_large(self, index: int) -> bool:
         """Whether a record is decompressed in chunks; the files in the last one state how much it contains at least."""
         end = self._ends[-1] if self._ends and index + 1 == len(self._shard.starts) else 0
-        return self._shard.is_large(index, 1 << 64, end - self._shard.starts[index])
+        return self._shard.is_large(index, _NO_END, end - self._shard.starts[index])
 
     def _look_through(self, extent: _Extent) -> Iterator[_ExtentResult]:
         """Decode a record that is too large for memory, chunk by chunk; the extent has only this record."""
@@ -125,12 +132,13 @@ class Content:
         A record too large for memory has an extent of its own. The last extent has no known end (2^64).
         """
         shard = self._shard
-        if shard.is_flat:
+        if shard.is_flat:  # up to the end of the last file that the shard has
             stop = min(self._ends[-1] if self._ends else 0, shard.source.size - shard.header.data_offset)
             for at in range(0, stop, EXTENT_BYTES):
                 yield _Extent(at, min(at + EXTENT_BYTES, stop))
             return
         starts = shard.starts
+        # Indices of the records that begin an extent: after enough bytes or records, and around a large record.
         edges = [0]
         was_large = False
         for index, start in enumerate(starts):
@@ -144,7 +152,7 @@ class Content:
                 edges.append(index)
             was_large = large
         for first, stop in pairwise([*edges, len(starts)]):
-            yield _Extent(starts[first], starts[stop] if stop < len(starts) else 1 << 64, range(first, stop))
+            yield _Extent(starts[first], starts[stop] if stop < len(starts) else _NO_END, range(first, stop))
 
     def _examine_window(self, extent: _Extent) -> _ExtentResult:
         """Decode an extent that fits in memory and checksum the files in it.
@@ -163,7 +171,7 @@ class Content:
             base = self._shard.header.data_offset
             try:
                 data = self._shard.source.read_at(base + extent.start, extent.stop - extent.start)
-            except ExhumeError:
+            except ExhumeError:  # reported when the files in it are read one by one, as they are not proven
                 return _ExtentResult([], [], [])
             pieces.append((extent.start, memoryview(data)))
         return self._sum(extent, findings, pieces)
@@ -171,6 +179,7 @@ class Content:
     def _sum(self, extent: _Extent, findings: list[Finding], pieces: list[tuple[int, memoryview]]) -> _ExtentResult:
         """Compute the checksums of the files in a window, from its decodable parts."""
         seen = _ExtentResult(findings, [], [])
+        # The files that overlap the window, in order; `pieces` are (offset in the stream, bytes), in order too.
         first = bisect_right(self._ends, extent.start)
         last = bisect_left(self._starts, extent.stop)
         next_piece = 0
@@ -180,7 +189,7 @@ class Content:
             crc, at = 0, max(start, extent.start)
             for place in range(next_piece, len(pieces)):
                 begin, data = pieces[place]
-                if begin > at or at >= end:
+                if begin > at or at >= end:  # a part is missing, or the file is complete
                     break
                 next_piece = place
                 part = data[at - begin : end - begin]
@@ -195,7 +204,10 @@ class Content:
 
 
 def check_record(shard: Shard, index: int) -> tuple[list[Finding], bytes | None]:
-    """The findings of a record, and its content, None if that is unknown or too large to be zeros."""
+    """Return (findings of a record, its content).
+
+    The content is None if it cannot be decoded, or if it is zeros of unknown or too large a size.
+    """
     place = shard.places[index]
     if place is None:
         length = shard.known_length(index)
@@ -222,9 +234,11 @@ def _check_in_chunks(shard: Shard, index: int, problem: ExhumeError) -> list[Fin
 
 
 def check_fill(shard: Shard, index: int, end: int, after: bytes = b"") -> list[Finding]:
-    """The findings of the bytes from the `end` of a record to the next; `after` are those that were read already."""
+    """Return the findings of the bytes from the `end` of a record to the next, which have to be zeros; `after` are
+    those that were read already.
+    """
     size, alignment = shard.source.size, max(1, shard.header.record_alignment)
-    if shard.bounds[index] == size and size % alignment:
+    if shard.bounds[index] == size and size % alignment:  # the last record, whose padding is not complete
         where = shard.source.span(end, size)
         return [checks.RECORD_FILL.finding("it is cut", span=where, expected=f"a multiple of {alignment}", actual=size)]
     room = shard.bounds[index] - end
@@ -236,7 +250,7 @@ def check_fill(shard: Shard, index: int, end: int, after: bytes = b"") -> list[F
 
 
 def pieces(source: Source, start: int, end: int) -> Iterator[tuple[int, bytes]]:
-    """The existing bytes of `[start, end)`, in chunks with their offsets."""
+    """Yield the existing bytes of `[start, end)` in chunks, each as (offset, bytes)."""
     at = start
     for chunk in source.chunks(start, min(end, source.size)):
         yield at, chunk

@@ -1,6 +1,7 @@
 """The differences between two bundles, or a bundle and a directory.
 
-Files are compared by size and CRC-32C as the index states them, and with `content` byte by byte.  A directory is read.
+Files are compared by size and CRC-32C as the index of a bundle states them; with `content`, all bytes of the bundle are
+read first, to know that these are right.  Those of a directory are computed.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ def bundle_side(
     """
 
     def read(part: list[FileRow]) -> list[Finding]:
-        """Read these files completely and return the problems; without `found`, raise the first."""
+        """Read these files completely, which checks their CRC-32C, and return the problems; without `found`, raise."""
         wrong: list[Finding] = []
         for row in part:
             try:
@@ -107,6 +108,7 @@ def directory_side(path: str | os.PathLike[str], *, jobs: int = 1) -> dict[str, 
     found = ((kind, file, name) for kind, file, name, _ in walk(os.fspath(path), ""))
 
     def look(one: tuple[str, str, str]) -> tuple[str, DiffEntry]:
+        """Return (stored name, entry) for (kind, path, stored name)."""
         kind, file, name = one
         if kind == "file":
             return name, DiffEntry(kind, *_sum_file(file))
@@ -130,6 +132,7 @@ def _sum_file(path: str) -> tuple[int, int]:
 
 
 def _add_parents(out: dict[str, DiffEntry], name: str) -> None:
+    """Add the directories above `name` that have no row: in a bundle they exist by the names below them."""
     parent = name.rpartition("/")[0]
     while parent and parent not in out:
         out[parent] = DiffEntry("directory", 0, 0)

@@ -1,7 +1,8 @@
 """Replaced and deleted rows of the index, resolved against the shards that never change.
 
-A file row that a later one replaced or deleted still says where its bytes are, and its CRC-32C proves that they are
-still there.
+The index of a bundle is a database with file rows (where a file is in the stream of a shard) and record rows (where a
+part of that stream is stored in the shard's file).  A file row that a later one replaced or deleted still says where
+its bytes are, and its CRC-32C proves that they are still there.
 
 Records of a shard that no row of the index places are found by alignment and codec: a stored record shows where it
 ends, and the next one starts at the next multiple of the alignment.  Where one cannot be decoded, the walk continues at
@@ -46,16 +47,17 @@ _STORED_GROWTH = 64
 def complete_rows(
     source: Source, header: ShardHeader, rows: list[RecordRow], limits: Limits = DEFAULT_LIMITS
 ) -> list[RecordRow]:
-    """The `rows` of one shard in stream order, together with those that the index has lost.
+    """Return the `rows` of one shard in stream order, together with those that the index has lost.
 
     The rows of shards without compression are returned unchanged, because their records cannot be recognized.
     """
     if header.compression not in (Compression.ZLIB, Compression.SNAPPY):
         return rows
     stored = [row.byte_offset for row in rows if row.byte_offset is not None]
-    base = header.data_offset if stored and min(stored) == 0 else 0
+    base = header.data_offset if stored and min(stored) == 0 else 0  # offsets may count from the first data byte
     known = {row.byte_offset + base: row for row in rows if row.byte_offset is not None}
     made: dict[int, RecordRow] = {row.offset: row for row in rows}
+    # `expected`: offset in the stream of the next record; `sure`: whether that is not a guess.
     expected, sure = 0, True
     for place, size in _walk(source, header, sorted(known), limits):
         row = known.get(place)
@@ -67,7 +69,7 @@ def complete_rows(
             expected = _after_zeros(expected, made, header.record_size)
             meta = RecordMetadata(header.shard_index, expected, place - base)
             made.setdefault(expected, RecordRow(expected, place - base, meta))
-        expected += size or header.record_size
+        expected += size or header.record_size  # a lost record was probably full
         sure = sure and size > 0
     return sorted(made.values(), key=lambda row: row.offset)
 
@@ -80,7 +82,10 @@ def _after_zeros(offset: int, rows: dict[int, RecordRow], record_size: int) -> i
 
 
 def _walk(source: Source, header: ShardHeader, known: list[int], limits: Limits) -> Iterator[tuple[int, int]]:
-    """`(place, decoded size)` in file order, of records and, with size 0, of other bytes."""
+    """Yield (offset in the shard, decoded size) of each record in file order, and with size 0 of other bytes.
+
+    `known` are the offsets at which the index places records, sorted: a search ends there.
+    """
     step = max(1, header.record_alignment)
     at = header.data_offset
     while at < source.size:
@@ -115,9 +120,10 @@ def _decode(source: Source, header: ShardHeader, at: int, limits: Limits) -> tup
 
 
 def _could_start(stored: bytes, at: int, header: ShardHeader) -> bool:
+    """Whether the bytes at `at` may start a compressed record: a cheap test before decoding."""
     if header.compression == Compression.ZLIB:  # as RFC 1950 requires: deflate, and a check of the first two bytes
         return len(stored) > at + 2 and stored[at] & 0x0F == 8 and (stored[at] << 8 | stored[at + 1]) % 31 == 0
-    return len(stored) > at and stored[at] != 0
+    return len(stored) > at and stored[at] != 0  # Snappy starts with the size, which is not 0
 
 
 def _next_start(source: Source, header: ShardHeader, at: int, stop: int) -> int:
@@ -137,10 +143,11 @@ def _next_start(source: Source, header: ShardHeader, at: int, stop: int) -> int:
 
 def unclaimed(stream: Iterable[tuple[int, int]], claimed: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
     """The parts of the ranges in `stream` that no range in `claimed` covers, in order, adjacent ones joined."""
+    # Each edge is (offset, change of the ranges in `stream`, change of those in `claimed`).
     edges = [(at, step, 0) for start, end in stream for at, step in ((start, 1), (end, -1)) if end > start]
     edges += [(at, 0, step) for start, end in claimed for at, step in ((start, 1), (end, -1)) if end > start]
-    there = taken = 0
-    begin: int | None = None
+    there = taken = 0  # ranges of both kinds that cover the current offset
+    begin: int | None = None  # where the current free part begins; None outside of one
     for at, group in itertools.groupby(sorted(edges), key=lambda edge: edge[0]):
         for _, one, other in group:
             there += one
@@ -154,7 +161,7 @@ def unclaimed(stream: Iterable[tuple[int, int]], claimed: Iterable[tuple[int, in
 
 
 TOGETHER = 64
-"""Rows that one thread proves at a time."""
+"""Rows whose files one thread reads at a time."""
 
 
 class FileVersion(NamedTuple):
@@ -192,6 +199,7 @@ class History:
         self.versions: list[Version] = [one for one in found if one.unresolved is None]  # the others are reported
         limits.check("entries", len(self.versions))
         newest = list(self._newest_records())
+        # Record rows by shard; the second, only those from undamaged blocks of the index.
         self._records = group_records(row for row, _ in newest)
         self._sound_records = group_records(row for row, sound in newest if sound)
         self.view: View = View(tree, lambda shard: self._records.get(shard, []), limits)
@@ -214,7 +222,7 @@ class History:
             self._records[number] = sorted(made + doubtful, key=lambda row: row.offset)
 
     def _packed_shards(self, known: Mapping[int, list[RecordRow]] | None = None) -> Iterator[tuple[int, ShardHeader]]:
-        """The shards that consist of records, and their headers, but for those with `known` rows."""
+        """Yield (number, header) of the shards that consist of records; without those that have `known` rows."""
         for name in self.view.tree.names():
             number = shard_number(name)
             if number is None or (known and known.get(number)):
@@ -305,7 +313,7 @@ class History:
                 pass
         except ExhumeError as error:
             if error.code.startswith("EX-6"):
-                raise
+                raise  # reading files failed, which says nothing about the bundle
             return ("bad" if error.code == "DBND-201" else "unreadable"), error
         return "good", None
 
@@ -339,4 +347,5 @@ class History:
 
 
 def _rank(version: Version) -> tuple[bool, bool, int]:
+    """Preference among versions of a record row: undamaged, then live, then newer."""
     return version.checksum != "bad", version.status is Status.LIVE, version.sequence

@@ -1,5 +1,9 @@
 """The rows of a bundle's index, by path, by directory, by shard; live through the strict reader of `leveldb`.
 
+The index is a LevelDB database.  A file row has the path of a file as its key and states where the content is in the
+stream of a shard (the uncompressed content of that shard); a record row states where a part of it is stored; one
+row is the configuration.  Values are Protocol Buffers messages.
+
 Spec: data_bundle.txt, Index; `docs/formats/data_bundle.md`, "Profile".
 """
 
@@ -50,7 +54,9 @@ class RecordRow(NamedTuple):
 
 
 def plain_file_row(key: bytes, value: bytes) -> FileRow | None:
-    """A file row of the usual form, at a fraction of the cost; None for others, and where there is no kernel."""
+    """Return a file row of the usual form, parsed by the compiled kernel in a fraction of the time; None for others,
+    and without the kernel.
+    """
     found: FileRow | None = bundle_file_row(key, value, FileRow, FileKey, FileMetadata)
     return found
 
@@ -93,7 +99,7 @@ def parse_record_row(key: bytes, value: bytes, where: Span) -> RecordRow:
 
 
 def parse_config(value: bytes, where: Span) -> BundleConfig:
-    """Parse the configuration row; raise when it is garbage or not that of a bundle."""
+    """Parse the configuration row. Raises DBND-301 when it cannot be read, DBND-102 when it is not that of a bundle."""
     try:
         config = BundleConfig.parse(value)
     except WireError as error:
@@ -120,7 +126,7 @@ class BundleIndex:
         value = self.database.get(CONFIG_KEY, sequence=self.sequence)
         if value is None:
             raise checks.NO_CONFIG.error(span=self.where)
-        return self._parsed(lambda key, value, where: parse_config(value, where), CONFIG_KEY, value)
+        return self._parsed(lambda _, value, where: parse_config(value, where), CONFIG_KEY, value)
 
     def file(self, path: str) -> FileRow | None:
         """The row of one path, None when there is none.  Raises DBND-302 when the row cannot be read."""
@@ -165,9 +171,10 @@ class BundleIndex:
 
         Rows of the directory are one prefix scan; deeper directories are then found by seeking past each of them.
         """
+        # Keys have the directory, a terminator, then the name: so the rows of a directory are together.
         raw = folder.encode("utf-8", "surrogateescape")
         lead = b"/" + raw + b"/" if raw else b"/"
-        seen: set[str] = set()
+        seen: set[str] = set()  # names of the directory's own rows, then also of deeper directories
         direct = FILE_PREFIX + build_escaped(lead)
         for row in self.files(direct, _key_after(direct)):
             name = row.key.name.decode("utf-8", "surrogateescape")
@@ -189,7 +196,7 @@ class BundleIndex:
 
 
 def _key_after(prefix: bytes) -> bytes:
-    """The first key after all keys that start with `prefix`."""
+    """Return the first key after all keys that start with `prefix`; for a prefix of 0xFF bytes, a longer one."""
     cut = prefix.rstrip(b"\xff")
     return cut[:-1] + bytes((cut[-1] + 1,)) if cut else b"\xff" * (len(prefix) + 1)
 

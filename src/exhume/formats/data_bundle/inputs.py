@@ -51,6 +51,7 @@ def add_inputs(
 
 
 def _stored_name(given: str, base: str | None, *, alone: bool) -> str:
+    """The name under which an input is stored; empty for a directory that is the only input, `alone`."""
     if base is not None:
         return name_below(given, base, "databundle")
     return "" if alone else Path(os.path.abspath(given)).name  # noqa: PTH100 - resolve() would follow links
@@ -94,6 +95,7 @@ def walk(root: str, name: str) -> Iterator[InputPath]:
         files = zip(folder.paths(folder.files), folder.names(folder.files), folder.sizes, strict=True)
         found = [InputPath("file", path, stored, size) for path, stored, size in files]
         found += map(partial(InputPath, "directory"), folder.paths(folder.folders), folder.names(folder.folders))
+        # Skipped entries get stored names too, to be sorted with the others.
         left_out = folder.names([Path(path).name for path, _ in folder.skipped])
         found += [InputPath(reason, path, at) for (path, reason), at in zip(folder.skipped, left_out, strict=True)]
         found.sort(key=_order)
@@ -101,4 +103,5 @@ def walk(root: str, name: str) -> Iterator[InputPath]:
 
 
 def _order(found: InputPath) -> bytes:
+    """Sort key: the bytes of the path, which do not depend on the locale."""
     return os.fsencode(found.path)

@@ -1,6 +1,8 @@
 """Converts the header of a shard and the keys of index rows between bytes and values.
 
-The generated readers read both; keys are also written here.  Parts of keys sort as bytes in the order of their values.
+A shard is a file with content; the index, a database, has a row for each file and for each record of a shard.  The
+generated readers read both; keys are also written here.  Parts of keys sort as bytes in the order of their values: that
+is why their integers and strings are encoded as they are here.
 
 Spec: `docs/formats/data_bundle.md`, "Profile" (dacha's order-preserving encoders).
 """
@@ -48,6 +50,7 @@ __all__ = [
     "shard_header_end",
 ]
 
+# Fields of a shard header that are numbers, by the names in `ShardHeader`.
 _NUMBERS = {
     HeaderNames.SHARD_INDEX: "shard_index",
     HeaderNames.SHARD_COUNT: "shard_count",
@@ -58,7 +61,10 @@ _NUMBERS = {
 
 
 def shard_header_end(head: bytes, where: Span) -> int:
-    """Where the header message of a shard ends, from its first 12 bytes; raises the identity rule."""
+    """Return the offset at which the header message of a shard ends, from its first 12 bytes.
+
+    Raises DBND-103 for another magic, DBND-305 for fewer bytes.
+    """
     magic = head[: len(SHARD_MAGIC)]
     if magic != SHARD_MAGIC:
         expected = SHARD_MAGIC.decode()
@@ -103,6 +109,7 @@ def parse_shard_header(data: bytes, where: Span) -> ShardHeader:
     return ShardHeader(**values, metadata=metadata, data_offset=raw.ofs_data, unknown=tuple(unknown))
 
 
+# The first byte of a key is the number of its table; a stop is the first key after all those of a table.
 CONFIG_KEY, FILE_PREFIX, RECORD_PREFIX = (bytes((table,)) for table in (Tables.CONFIG, Tables.FILES, Tables.RECORDS))
 FILE_STOP, RECORD_STOP = bytes((Tables.FILES + 1,)), bytes((Tables.RECORDS + 1,))
 _END, _ZERO = (bytes((0, marker)) for marker in EscapedFacts.marker)
@@ -119,6 +126,7 @@ def build_varuint(value: int) -> bytes:
         return bytes((value,))
     if not 0 <= value <= MAX_U64:
         raise ValueError(f"{value} does not fit an unsigned 64-bit integer")
+    # As many leading ones as bytes follow the first, then the bits of the value.
     size = min(9, -(-value.bit_length() // 7))
     out = bytearray(value.to_bytes(size, "big"))
     out[0] |= (0xFF << (9 - size)) & 0xFF
@@ -184,6 +192,7 @@ def parse_file_key(key: bytes) -> FileKey:
 
 
 def _whole(part: Escaped) -> bytes:
+    """Return an escaped string: its chunks, which were separated by escaped zero bytes."""
     text: Any = part.text  # of bytes, bytes
     return text if part.more is None else b"\0".join((text, *(chunk.text for chunk in part.more)))
 
@@ -200,6 +209,7 @@ def parse_record_key(key: bytes) -> tuple[int, int]:
 
 
 def _refused(error: LayoutError) -> WireError:
+    """Return the error of a key for that of the generated reader."""
     return WireError(f"the key ends inside {error.path}" if error.short else str(error), error.offset)
 
 

@@ -1,7 +1,8 @@
 """Reads the fields of Protocol Buffers messages by name, through the generated reader, and writes them.
 
-This module adds what a schema cannot express: that the last of several fields with the same number counts, and how
-unknown ones are treated.
+A message is a series of fields; each has a key (eight times the field's number, plus a wire type: 0 for an integer, 2
+for bytes) and a value.  This module adds what a schema cannot express: that the last of several fields with the same
+number counts, and how unknown ones are treated.
 
 Spec: protobuf.dev, "Encoding".
 """
@@ -44,10 +45,13 @@ __all__ = [
     "names",
 ]
 
-SHARD_MAGIC = DataBundleShard.magic
+SHARD_MAGIC = DataBundleShard.magic  # daBS
 OFS_DATA = DataBundleShard.at.ofs_data
+"""(start, end) of the field of a shard that states where its data starts."""
 FIXED_HEADER = OFS_DATA[1]
+"""Bytes of a shard before its header message."""
 SHARD_START: Final = struct.Struct(DataBundleShard.prefix)
+"""Magic, size of the header message, offset of the data."""
 
 _VARINT: Final = int(WireTypes.VARINT)
 
@@ -56,7 +60,9 @@ Names = Mapping[int, str]
 
 
 def names(numbers: Mapping[int, str], texts: Mapping[int, str] | None = None) -> Names:
-    """The names of fields that hold numbers, and of those that hold bytes, by field number and in its order."""
+    """Return the names of fields by their keys: `numbers` are fields that hold integers, `texts` those that hold bytes,
+    both by field number.
+    """
     found = {number << 3 | WireTypes.VARINT: name for number, name in numbers.items()}
     found |= {number << 3 | WireTypes.BYTES: name for number, name in (texts or {}).items()}
     return dict(sorted(found.items()))
@@ -111,6 +117,7 @@ def collect(data: bytes, known: Names) -> tuple[dict[str, Any], tuple[int, ...]]
                 _check_type(field.number, field.wire_type, known, start, at)
                 unknown.append(field.number)
             else:
+                # Removed first, so that the order is that of the last occurrences.
                 values.pop(name, None)
                 values[name] = value
             index += 1
@@ -132,6 +139,7 @@ def _number(data: bytes, at: int, end: int) -> tuple[int, int]:
 
 
 def _check_type(number: int, wire: int, known: Names, start: int, stop: int) -> None:
+    """Raise `LayoutError` if a field whose key is not known has the number of a known one, but another wire type."""
     for key in known:
         if key >> 3 == number:
             raise LayoutError("wire_type", start, stop, f"wire type {key & 7} of field {number}", wire)

@@ -1,4 +1,8 @@
-"""Shards inside raw bytes.  A shard does not say how long it is: its end is estimated, never claimed to be exact."""
+"""Shards inside raw bytes (carving), and which files found there belong to one bundle.
+
+A shard is a file of a bundle: a header, then records, each compressed and padded to a multiple of the alignment.  It
+does not state its length: its end is estimated, never claimed to be exact.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +20,9 @@ from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.recovery import ArchivePiece, CarvedArchive, CarveVerdict, VerifiedBy
 
 _MOST = 64 << 20
+"""Most bytes that are read for one record."""
 _STEP = 1 << 20
+"""Fewest bytes that are read for one record, as sizes in a header may be wrong."""
 _GROWTH = 4
 """A stored record is assumed to be at most this many times as large as its content."""
 
@@ -37,7 +43,7 @@ def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: i
         raise
     except ExhumeError:
         return None
-    # The magic number is short, so the values of the header have to make sense.
+    # The magic number is short, so the values of the header have to make sense: 2^24 is far above real ones.
     plausible = (
         0 < header.shard_count <= 1 << 24
         and header.shard_index < header.shard_count
@@ -66,17 +72,17 @@ def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: i
             end = align(end + decoded.consumed, alignment)
             records += 1
     proof = VerifiedBy.STRUCTURE if records else VerifiedBy.NONE
-    confidence = 0.9 if records else 0.6
+    confidence = 0.9 if records else 0.6  # without a record, only a header was seen
     return CarvedArchive(
         "databundle", window.span(0, min(end, window.size)), CarveVerdict.PARTIAL, confidence, verified_by=proof
     )
 
 
 def piece(source: Source, format: str, *, limits: Limits = DEFAULT_LIMITS) -> ArchivePiece | None:
-    """The shard, or the table of an index, that a file is.
+    """Return how a carved file (of this `format`) fits into a bundle: as a shard, or as a table of the index.
 
-    Neither names its bundle: those with the same record size and codec are taken to belong together.  Raises what
-    reading one raises.
+    None if it is neither.  Neither names its bundle: those with the same record size and codec are taken to belong
+    together.  Propagates errors from reading it.
     """
     if format == "databundle":
         header = read_header(source, limits)
@@ -96,6 +102,7 @@ def piece(source: Source, format: str, *, limits: Limits = DEFAULT_LIMITS) -> Ar
 
 
 def _piece(what: str, path: str, record_size: int, compression: int) -> ArchivePiece:
+    """Return the description of a file `what`, which belongs at `path` in its bundle."""
     kind = f"bundle with records of {counted(record_size, 'bytes')}, {compression_name(compression)}"
     return ArchivePiece(
         what, frozenset({kind}), path, kind, "record size and codec agree: a shard does not name its bundle"

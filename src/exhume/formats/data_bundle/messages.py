@@ -1,5 +1,7 @@
-"""Reads and writes the Protocol Buffers messages of a bundle.
+"""Reads and writes the Protocol Buffers messages of a bundle: values of index rows, and headers of shards.
 
+A shard is a file with content, stored as records; its stream is the uncompressed content.  The index has a row for each
+file and each record.
 A field that is absent has its default; a known field of the wrong wire type, a cut value or a group is garbage
 (`WireError`); unknown fields are kept in `unknown` and otherwise ignored.
 
@@ -26,8 +28,10 @@ from exhume.formats.leveldb.wire import MAX_U64, WireError
 from exhume.tuples import NamedTuple
 
 MAGIC_TEXT = "daBundleV1"
+"""The value of `BundleConfig.magic` in every bundle."""
 
 
+# The fields of each message by their numbers, in the order of the values that its `build` passes.
 _USER_DATA = names({}, {1: "type_url", 2: "value"})
 _FILE = names(
     {
@@ -47,6 +51,7 @@ _RECORD = names(
         RecordNames.ALL_ZEROS: "all_zeros",
     }
 )
+# Fields that are written even if they are empty or 0, since their presence has a meaning.
 _USER_DATA_KEY, _BYTE_OFFSET_KEY = key_of(_FILE, "user_data"), key_of(_RECORD, "byte_offset")
 _CONFIG = names(
     {
@@ -91,7 +96,11 @@ class UserData(NamedTuple):
 
 
 class FileMetadata(NamedTuple):
-    """Value of a file row.  `offset` counts in the uncompressed stream of the shard."""
+    """Value of a file row: where the content is in the uncompressed stream of a shard (`offset`, `size`), and its
+    CRC-32C.
+
+    `type` is a `FileType`; `unknown` are numbers of fields that are not known.
+    """
 
     type: int = FileType.REGULAR_FILE
     shard_index: int = 0
@@ -127,7 +136,10 @@ class FileMetadata(NamedTuple):
 
 
 class RecordMetadata(NamedTuple):
-    """Value of a record row.  `byte_offset` is None for a record of zeros, which stores nothing."""
+    """Value of a record row: a record starts at `offset` of the stream and at `byte_offset` of the shard's file.
+
+    `byte_offset` is None for a record of zeros (`all_zeros`), which stores nothing.
+    """
 
     shard_index: int = 0
     offset: int = 0
@@ -136,14 +148,16 @@ class RecordMetadata(NamedTuple):
     unknown: tuple[int, ...] = ()
 
     def build(self) -> bytes:
-        """The message (members of the oneof are written even when they have their default)."""
+        """Return the message; a row has either `byte_offset` or `all_zeros`, which is written even when it has its
+        default.
+        """
         if self.all_zeros:
             return build(_RECORD, (self.shard_index, self.offset, 0, True))
         return build(_RECORD, (self.shard_index, self.offset, self.byte_offset or 0, False), _BYTE_OFFSET_KEY)
 
     @classmethod
     def parse(cls, data: bytes) -> RecordMetadata:
-        """Read the message; of the two members of the oneof the last one counts."""
+        """Read the message; of `byte_offset` and `all_zeros` (a oneof of Protocol Buffers) the last one counts."""
         values, unknown = collect(data, _RECORD)
         last = next((name for name in reversed(values) if name in ("byte_offset", "all_zeros")), None)
         byte_offset = values["byte_offset"] if last == "byte_offset" else None
@@ -152,7 +166,11 @@ class RecordMetadata(NamedTuple):
 
 
 class BundleConfig(NamedTuple):
-    """Value of the configuration row."""
+    """Value of the configuration row.
+
+    `block_size` is the alignment of records, `record_size` their uncompressed size in bytes; `raw_packed`: shards are
+    stored without records.
+    """
 
     magic: str = MAGIC_TEXT
     block_size: int = 0
@@ -177,7 +195,10 @@ class BundleConfig(NamedTuple):
 
 
 class ShardHeader(NamedTuple):
-    """The header message of a shard, and where its data starts (absolute in the shard file)."""
+    """The header message of a shard, and where its data starts (absolute in the shard file).
+
+    `metadata` says where the rows of its records are: in the index ("external"), or in places that are not read.
+    """
 
     shard_index: int = 0
     shard_count: int = 0

@@ -1,5 +1,8 @@
 """File names of a bundle: which are shards, which are the index, and which of them opening reads.
 
+A shard is a file with content, the index a LevelDB database in `index/` whose rows say where files are.  Requests are
+made in advance and together because, for a remote bundle, each one takes long.
+
 Spec: "Path to bytes" in `docs/formats/data_bundle.md`.
 """
 
@@ -19,6 +22,7 @@ INDEX = "index"
 FEW_SHARDS = 8
 """The most shards whose size is requested when a bundle is opened whose listing has no sizes (an index page)."""
 
+# Numbers are padded to 8 digits; larger ones have more.
 SHARD_NAME = re.compile(r"shard-([0-9]{8,20})", re.ASCII)
 
 
@@ -40,9 +44,9 @@ def index_files(tree: Tree, *kinds: str) -> list[str]:
 
 
 def is_at_hand(tree: Tree) -> bool:
-    """Whether reading every row of the index is cheap: it is one small table or log, or no listing has sizes.
+    """Whether reading every row of the index is cheap: it is one small table or log, or the listing has no sizes.
 
-    None has for local files, or for index pages, where every file is requested anyway.
+    Listings of local files have no sizes; nor have those of index pages, where every file is requested anyway.
     """
     sizes = [tree.listed_size(name) for name in index_files(tree, "table", "log")]
     filled = [size for size in sizes if size]
@@ -50,7 +54,7 @@ def is_at_hand(tree: Tree) -> bool:
 
 
 def hint_opening(tree: Tree) -> None:
-    """Requests, all at once, what opening reads: the manifest, and rows where they are available.
+    """Request, all at once, what opening reads: the manifest of the index, and its rows if that is cheap.
 
     It also requests the sizes of shards, if a listing does not have them.
     """

@@ -13,7 +13,7 @@ cdef extern from "Python.h":
 cdef int bundle_numbers(const uint8_t *p, int64_t end, uint64_t *found) noexcept nogil:
     """Put the numbers of a Protobuf message into `found`, by field number.
 
-    Returns a bit for each field that is present, or -1 if a field is not a number, or not one of these.
+    Returns a bit for each field that is present, or -1 if a field is not a number, or not below `BUNDLE_NUMBERS`.
     """
     cdef int64_t at = 0
     cdef uint64_t key
@@ -54,6 +54,7 @@ def bundle_file_row(
     memcpy(path, p + start, size)
     memcpy(path + size, p + name.text_start, name.text_end - name.text_start)
     size += name.text_end - name.text_start
+    # The tuples of these types, filled in the order of their fields: `FileKey`, `FileMetadata`, `FileRow`.
     parts = kernel_alloc(<PyTypeObject*>key_type, 2)
     fill_row(parts, 0, key[directory.text_start:directory.text_end])
     fill_row(parts, 1, key[name.text_start:name.text_end])
@@ -96,6 +97,7 @@ def bundle_record_row(
         or parts.shard_uncompressed_offset != found[DATA_BUNDLE_RECORD_METADATA_NAMES_SHARD_UNCOMPRESSED_OFFSET]
     ):
         return None
+    # The fields of `RecordMetadata` and `RecordRow`.
     offset, place = parts.shard_uncompressed_offset, None
     if placed:
         place = found[DATA_BUNDLE_RECORD_METADATA_NAMES_SHARD_BYTE_OFFSET]

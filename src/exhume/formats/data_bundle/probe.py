@@ -1,4 +1,8 @@
-"""Does this look like a bundle?"""
+"""Does this look like a bundle?
+
+A bundle is a directory with `index/` (a LevelDB database) and shards, the files with content.  Confidences are between
+0 and 1; a format with a higher one is preferred, so weak evidence gets little.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +18,7 @@ from exhume.io.tree import Tree
 from exhume.registry import Identification
 
 SHARD_MAGIC = DataBundleShard.magic
+"""The first bytes of a shard, `daBS`."""
 
 
 def probe(source: Source | Tree) -> Identification | None:
@@ -45,7 +50,9 @@ def probe(source: Source | Tree) -> Identification | None:
 
 
 def owns(name: str) -> bool:
-    """Shards, and the files of the index."""
+    """Whether a file with this name, relative to the bundle, belongs to it: a shard, the directory of the index, or a
+    file in that.
+    """
     folder, _, last = name.partition("/")
     return shard_number(name) is not None or (folder == INDEX and (not last or owns_file(last)))
 

@@ -1,5 +1,8 @@
 """`exhume.open` for bundles.
 
+A bundle is a directory with an index (a LevelDB database, whose rows say where files are) and shards (files with the
+content).  The rows of a remote bundle are read only when they are needed, as each request takes long.
+
 Spec: data_bundle.txt, Index, Shard Files.
 """
 
@@ -48,11 +51,15 @@ class BundleInfo(Info):
     config: BundleConfig | None
     header: ShardHeader | None
     shards: tuple[dict[str, Any], ...]
+    """Number, size and count of records of each shard, as in JSON."""
     index: dict[str, Any]
+    """Writer, last sequence number, number of files and size of the index, as in JSON."""
     files: int | None
     directories: int | None
     size: int | None
+    """Bytes of all files."""
     stored_size: int
+    """Bytes of the bundle: shards and index."""
 
     @property
     def omitted(self) -> str:
@@ -80,7 +87,9 @@ class DataBundleArchive(MemberArchive):
     """An open bundle.  `database` is the forensic reader of its index, `history()` the replaced and deleted rows."""
 
     format = "databundle"
+    # Public names besides those of every archive.
     _offered = "match names open_member read_member stat versions"
+    # Columns of tables that only bundles have, by name, with their Arrow types; see `detail_values`.
     detail_columns: ClassVar[Mapping[str, str]] = MappingProxyType(
         {"shard": "uint64", "shard_offset": "uint64", "user_data_type": "string", "user_data": "binary"}
     )
@@ -95,7 +104,7 @@ class DataBundleArchive(MemberArchive):
     ) -> None:
         """Open a bundle; the index is read when it is first needed.
 
-        `check` compares the CRC-32C of files that are read.
+        `check`: the first use raises unless the index has the configuration row of a bundle.
         """
         super().__init__(source, limits=limits)
         from exhume.formats.leveldb.model import SequenceRule
@@ -113,7 +122,9 @@ class DataBundleArchive(MemberArchive):
         self.view: View = View(source, lambda shard: self.index.records(shard), limits)
         self._check = check
         self._counts_rows = is_at_hand(source)
+        """Whether `info` reads the rows of the index, to count files."""
         self._rows: dict[str, FileRow] | None = None
+        """All live rows by path; None: not read yet."""
         self._lock = threading.Lock()
 
     @cached_property
@@ -145,7 +156,7 @@ class DataBundleArchive(MemberArchive):
             if self._rows is None:
                 rows: dict[str, FileRow] = {}
                 found = self.index.files()
-                while some := list(islice(found, 65_536)):
+                while some := list(islice(found, 65_536)):  # the limit is checked now and then
                     rows.update((row.path, row) for row in some)
                     self.limits.check("entries", len(rows))
                 self._rows = rows
@@ -259,8 +270,9 @@ class DataBundleArchive(MemberArchive):
             history.close()
 
     def info(self) -> BundleInfo:
-        """Rows of an index that takes more than one request are counted only once they have been read (`stats`,
-        `rows`).
+        """Return the facts on the bundle; None for counts of rows if these are not read.
+
+        Rows of an index that takes more than one request are counted only once they have been read (`stats`, `rows`).
         """
         shards: dict[int, dict[str, Any]] = {}
         self.tree.will_read(sizes=self.shard_files().values())
@@ -303,7 +315,7 @@ class DataBundleArchive(MemberArchive):
         return None
 
     def _shard_headers(self) -> Iterator[dict[str, Any]]:
-        """The parsed header of each shard, or the fault in it."""
+        """Yield the parsed header of each shard, or the fault in it, as JSON."""
         shards = self.shard_files()
         self.tree.will_read(shards.values())
         for number, name in shards.items():
@@ -401,5 +413,5 @@ def verify_source(
 
 
 def inspect(source: Source | Tree, *, limits: Limits) -> SectionMap:
-    """The sections of a bundle whose index cannot be read as such: what each of its files shows by itself."""
+    """Return the sections of a bundle whose index cannot be opened, by what each of its files shows by itself."""
     return open_archive(source, limits=limits, check=False).sections()

@@ -1,4 +1,7 @@
-"""Recoding: the same files under another codec, level, record size, alignment or number of shards."""
+"""Recoding: the same files under another codec, level, record size, alignment or number of shards.
+
+A bundle has its content in shards (files), as compressed records, and an index whose rows say where each file is.
+"""
 
 from __future__ import annotations
 
@@ -38,6 +41,7 @@ def recode(
     if level is not None and not level.isdigit():
         raise WriterError("the level is zlib's", expected="0 to 12", actual=level)
     config = archive.config
+    # The writer's name of each compression; one that it does not have becomes zlib.
     names = {int(number): name for name, number in METHODS.items()}
     compression = codec or names.get(config.compression, "zlib")
     settings: dict[str, Any] = {"shards": max(1, len(archive.shard_files()))}
@@ -68,6 +72,7 @@ def recode(
 def content_digest(archive: OpenBundle) -> str:
     """SHA-256 over every live path with its kind, user data, size and bytes, in the order of paths."""
     digest = sha256()
+    # Lengths come before names and user data, so that different bundles never add up to the same bytes.
     for path, row in sorted(archive.rows().items()):
         meta = row.meta
         kind = "d" if meta.is_directory else "f"

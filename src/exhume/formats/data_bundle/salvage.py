@@ -1,4 +1,9 @@
-"""Rebuilding damaged bundles: a clean bundle, or plain files, of every file whose CRC-32C matches."""
+"""Rebuilding damaged bundles: a clean bundle, or plain files, of every file whose CRC-32C matches.
+
+A bundle has an index (a database with a row for each file and each record) and shards, whose streams (uncompressed
+content) are stored as records, or as they are ("flat").  Old versions of rows remain in the index for some time, and
+the content that they refer to remains in the shards.  Pieces are ranges of a stream that no row names.
+"""
 
 from __future__ import annotations
 
@@ -80,18 +85,18 @@ UNPROVEN = "unproven/"
 
 
 def choose(found: list[FileVersion], report: SalvageReport, *, include_deleted: bool) -> dict[str, FileVersion]:
-    """Choose, per path, the newest version that can be read; counts and note losses.
+    """Choose, per path, the newest version that can be read; count and note losses.
 
     Rows of blocks with a bad checksum are used last and go below `UNPROVEN`, because any of their bytes may be wrong.
     Among them, empty files and directories have no proof at all.
     """
-    best: dict[str, FileVersion] = {}
-    gone: set[str] = set()
-    wanted: dict[str, ExhumeError | None] = {}
+    best: dict[str, FileVersion] = {}  # the versions that are chosen
+    gone: set[str] = set()  # paths whose newest row is a deletion
+    wanted: dict[str, ExhumeError | None] = {}  # paths that should be there, and the error of the newest version
     newest = sorted(found, key=lambda f: -f.version.sequence)
     for entry in (f for f in newest if f.version.checksum != Verdict.BAD):
         path = entry.path
-        if entry.checksum_status is None:
+        if entry.checksum_status is None:  # a deletion
             if entry.version.status is Status.TOMBSTONE and path not in wanted:
                 gone.add(path)
             continue
@@ -172,12 +177,14 @@ def _write_members(
 
 
 def _add_piece(history: History, writer: DataBundleWriter, number: int, start: int, end: int) -> None:
+    """Add the bytes `[start, end)` of the stream of shard `number` to the new bundle as a file."""
     shard = history.view.shard(number)
     name = _piece_name(number, start, end)
     writer.add_reader(name, end - start, lambda a, b: shard.read(start + a, start + b))
 
 
 def _piece_name(number: int, start: int, end: int) -> str:
+    """Name of the file for bytes of a shard's stream that no row names."""
     return f"unreferenced/{shard_name(number)}/{start}-{end}.bin"
 
 
@@ -240,7 +247,7 @@ def _write_lines(found: list[FileVersion], output: Path, report: SalvageReport) 
 
 
 Ranges = dict[int, list[tuple[int, int, Outcome, str]]]
-"""Ranges of the uncompressed stream of each shard, and their outcomes."""
+"""(start, stop, outcome, reason) of ranges of the uncompressed stream, by shard."""
 
 
 def _in_stream(found: list[FileVersion], pieces: list[tuple[int, int, int]]) -> Ranges:
@@ -281,7 +288,7 @@ def _account(tree: Tree, history: History, ranges: Ranges, report: SalvageReport
             continue
         at = shard.header.data_offset
         # Decode each stored record to see whether it is intact.
-        chosen: list[tuple[int, int, int, int]] = []
+        chosen: list[tuple[int, int, int, int]] = []  # (record, end of the one before, start, end at the latest)
         for index, place in enumerate(shard.places):
             if place is not None and at <= place <= size:
                 bound = max(shard.bounds[index], place)

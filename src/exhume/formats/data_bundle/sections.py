@@ -1,5 +1,9 @@
 """The purpose of every byte of a bundle: shards record by record, then the files of the index.
 
+A section is a range of a file with a kind, a schema and perhaps a payload.  A shard is a header and records, each
+compressed and padded to an alignment; a flat shard stores the content of files as it is.  The index is a LevelDB
+database with a row for each file and record.
+
 Spec: data_bundle.txt, Index, Shard Files.
 """
 
@@ -28,15 +32,17 @@ if TYPE_CHECKING:
 
 
 def map_bundle(archive: OpenBundle, jobs: int = 1, *, measured: bool = True) -> SectionMap:
-    """Headers, records and padding of each shard; logs, manifest and table blocks of the index.
+    """Return the sections of a bundle: headers, records and padding of each shard; logs, manifest and table blocks of
+    the index.
 
-    `jobs` threads decompress the records to find their ends (0: one per core); not `measured`, a record and its padding
-    are one section.
+    `jobs` threads decompress the records to find their ends (0: one per core); if not `measured`, a record and its
+    padding are one section.
     """
     files: list[tuple[Source, Iterable[SectionItem]]] = []
     for number in archive.shard_files():
         source = archive.view.source(number)
         files.append((source, _shard_sections(archive, number, source, jobs, measured)))
+    # the CRC-32C of a file, in the row that has it
     rows = RowCheck(partial(_file_check, archive), partial(_file_size, archive))
     files += file_sections(archive.database, "data_bundle_index_block", rows, jobs)
     other = set(archive.tree.names()) - {source.name for source, _ in files}
@@ -85,7 +91,7 @@ def _shard_sections(archive: OpenBundle, number: int, source: Source, jobs: int,
 
 
 def _record_sections(shard: Shard, index: int, place: int, measured: bool) -> tuple[Section, Section]:
-    """A stored record, and the padding after it."""
+    """Return the sections of a stored record, which starts at `place`, and of the padding after it."""
     name, source, bound = shard.source.name, shard.source, shard.bounds[index]
     size, end = shard.known_length(index), bound
     kind, note = SectionKind.DATA, "" if measured else "with the padding after it"
@@ -120,10 +126,14 @@ def _file_size(archive: OpenBundle, table: Table, handle: Handle, chain: Sequenc
 
 
 def _file_row(archive: OpenBundle, table: Table, handle: Handle, chain: Sequence[Field]) -> FileRow | Check:
-    """The row of a file that contains a field, or why nothing can be compared."""
+    """Return the row of a file that contains a field, or why nothing can be compared.
+
+    `chain` are the fields from the top of the block down to this one, the checksum in the row.
+    """
     field, block = chain[-1].span, table.read_block(handle)
     assert field is not None
     assert block is not None
+    # The entry of the block (`Item`) that contains the field: the last that starts at or before it.
     at = field.payload[0] if field.payload is not None else field.start - block.span.start
     item = max((item for item in table.block_items(block, 0)[0] if item[3] <= at), key=lambda item: item[3])
     key, sequence = item[0], ((1 << 64) - 1 - item[1]) >> 8

@@ -1,5 +1,9 @@
 """One shard: its header, the offsets of its records, and ranges of its uncompressed stream.
 
+The stream of a shard is its uncompressed content: files, back to back.  It is stored as records, each compressed by
+itself and padded to an alignment, or as it is ("flat").  A record of zeros stores nothing.  The rows of the index state
+at which offset of the stream, and where in the shard, each record starts; its size follows from the next one.
+
 Reading a range decodes only the records that cover it; decoded records are kept in a small cache shared by all shards.
 Records that are too large to be held, or whose content is, are decompressed in chunks.
 
@@ -37,16 +41,12 @@ class RecordStream:
 
     Its stored bytes start at `start` and end at `bound` at the latest; `length` is the size of its content, None if
     nothing states it.  Iterating raises DBND-202 for damage, DBND-313 for another length, and `LimitExceededError`
-    beyond `most` bytes.
+    beyond `most` bytes, which counts only without `length`.
     """
 
     def __init__(
         self, source: Source, start: int, bound: int, codec: str, *, length: int | None, most: int, where: Span
     ) -> None:
-        """Decompress a record in chunks; it starts at `start` and ends before `bound`.
-
-        `length` is its size if that is known, else `most` bounds it.
-        """
         self.end: int = start
         self._source, self._start, self._bound, self._codec = source, start, bound, codec
         self._length, self._most, self._where = length, most, where
@@ -86,7 +86,7 @@ class LargeReader:
     """Ranges of the content of large records; consecutive ranges continue without a seek.  Thread-safe."""
 
     def __init__(self) -> None:
-        self._kept: tuple[int, ForwardReader] | None = None
+        self._kept: tuple[int, ForwardReader] | None = None  # (record, its reader) of the last call
         self._lock = threading.Lock()
 
     def read(self, index: int, record: RecordStream, start: int, stop: int, length: int | None) -> Iterator[bytes]:
@@ -102,7 +102,7 @@ class LargeReader:
         forward.skip(start - forward.at)
         yield from forward.pieces(stop - start)
         if stop == length:
-            forward.has(1)  # no more follows
+            forward.has(1)  # reads to the end, where a wrong length shows
         with self._lock:
             self._kept = kept
 
@@ -175,21 +175,18 @@ class Shard:
                 span=source.span(0, layout.FIXED_HEADER), expected=number, actual=self.header.shard_index
             )
         if self.header.data_offset > source.size:
-            raise checks.SHARD_HEADER.error(
-                "data starts past the end of the file",
-                span=source.span(*layout.OFS_DATA),
-                actual=self.header.data_offset,
-            )
+            where, actual = source.span(*layout.OFS_DATA), self.header.data_offset
+            raise checks.SHARD_HEADER.error("data starts past the end of the file", span=where, actual=actual)
         self.starts: list[int] = [row.offset for row in rows]
         """Offset of each record's content in the decompressed stream."""
         stored = [row.byte_offset for row in rows if row.byte_offset is not None]
         self.is_relative: bool = bool(stored) and min(stored) == 0
+        """Whether the rows count offsets from the first data byte, as some writers do."""
         base = self.header.data_offset if self.is_relative else 0
         self.places: list[int | None] = [None if row.byte_offset is None else row.byte_offset + base for row in rows]
         """Offset of each record in the shard file, None for a record of zeros."""
         self.bounds: list[int] = self._bounds()
-        """Offset in the file that each record's stored bytes cannot exceed: the next stored record, or the file's end.
-        """
+        """Offset at which each record's stored bytes end at the latest: the next stored record, or the file's end."""
 
     def _bounds(self) -> list[int]:
         """Return, for each record, where the next known record starts: its stored bytes end there at the latest."""
@@ -218,7 +215,7 @@ class Shard:
         return self.starts[index + 1] - self.starts[index] if index + 1 < len(self.starts) else None
 
     def will_read(self, start: int, stop: int) -> None:
-        """Announce that bytes `[start, stop)` of the stream will be read in chunks; see `Source.hint`."""
+        """Announce that bytes `[start, stop)` of the stream will be read in chunks; see `Source.will_read`."""
         size = self.source.size
         if self.is_flat:
             first, last = self.header.data_offset + start, self.header.data_offset + stop
@@ -256,19 +253,19 @@ class Shard:
                 yield from map_ordered(lambda place: self._slice(*place), places, jobs, leave=True)
 
     def _slices(self, start: int, stop: int) -> Iterator[tuple[int, int, int]]:
-        """The records that cover a range, each with its part `[start, end)` inside the range."""
+        """Yield (record, start, end) for each record that covers a part of the stream's `[start, stop)`; the offsets
+        are in the record.
+
+        Raises DBND-315 if the records do not cover all of it.
+        """
         index = bisect_right(self.starts, start) - 1
         if index < 0:
             raise checks.FILE_PLACE.error("no record covers its start", span=self.source.span(0, 0), actual=start)
         at = start
         while at < stop:
             if index >= len(self.rows):
-                raise checks.FILE_PLACE.error(
-                    "the records end before it does",
-                    span=self.source.span(0, self.source.size),
-                    expected=stop,
-                    actual=at,
-                )
+                span = self.source.span(0, self.source.size)
+                raise checks.FILE_PLACE.error("the records end before it does", span=span, expected=stop, actual=at)
             first = self.starts[index]
             length = self.known_length(index)
             end = stop if length is None else min(stop, first + length)
@@ -343,7 +340,7 @@ class Shard:
         found = self._cache.get(key)
         if found is None:
             with self._cache.lock(key):
-                found = self._cache.get(key)
+                found = self._cache.get(key)  # another thread may have decoded it
                 if found is None:
                     found = self.decode(index).data
                     self._cache.put(key, found, len(found))

@@ -1,7 +1,8 @@
 """Every rule of a bundle; never stops at the first finding.
 
 It checks the index database first, then its rows, then each shard against rows and configuration, then each file, then
-old rows.
+old rows.  A file row states where a file is in the stream of a shard (its uncompressed content), a record row where a
+part of that stream is stored.
 
 Spec: data_bundle.txt; the rules are in `checks`.
 """
@@ -70,19 +71,23 @@ def verify_bundle(archive: OpenBundle, *, quick: bool, jobs: int, progress: Prog
 
 
 class _BundleWalk:
-    """One run over a bundle."""
+    """One run over a bundle: `read_rows` first, as the other checks use the rows."""
 
     def __init__(self, archive: OpenBundle) -> None:
         """Prepare to check the rows of a bundle against its shards."""
         self.archive = archive
         self.config: BundleConfig | None = None
         self.files: list[FileRow] = []
+        """Rows of all live files and directories."""
         self.found: dict[int, Version] = {}
         """Where the index has each file row, by the `id` of that."""
         self.records: dict[int, list[RecordRow]] = {}
+        """Record rows by shard."""
         self.shards: dict[int, Shard] = {}
+        """Shards that could be opened."""
         self.view = View(archive.tree, lambda number: self.records.get(number, []), archive.limits)
         self.old_rows = False
+        """Whether the index still has replaced or deleted file rows."""
         self.is_unread = False
         """Whether a limit or an unsupported feature kept a part of the index from being read."""
         self.proven: set[int] = set()
@@ -225,6 +230,7 @@ class _BundleWalk:
                 at = max(at, end)
                 if shard is not None:
                     yield from _check_cover(shard, row)
+            # The last record is not used by any file at all.
             if shard is not None and not shard.is_flat and at < shard.starts[-1]:
                 yield checks.STREAM_GAP.finding(span=Span(name, 0, 0), actual=f"records from stream byte {at}")
 
@@ -250,8 +256,8 @@ class _BundleWalk:
 
         for shard in self.shards.values():
             shard.source.will_read(shard.header.data_offset, shard.source.size)
-        # Flat shards are read once from front to back; files that this proves need no second look. prose: ok
-        seen: set[tuple[Any, ...]] = set()
+        # Flat shards are read once from front to back; files that this proves are not read again.
+        seen: set[tuple[Any, ...]] = set()  # a damaged record is the same finding for each file in it
         for shard in self.shards.values():
             if shard.is_flat:
                 content = Content(shard, self.in_stream.get(shard.number, []))

@@ -1,5 +1,9 @@
 """Writing bundles: members are queued, then packed into shards record by record, the index last, all of it atomically.
 
+The stream of a shard is the contents of its members, back to back.  It is cut into records, each compressed by
+itself and padded to the alignment, or stored as it is ("flat").  The index, a database, has a row for each member and
+each record; a record of zeros has only that.
+
 Deterministic: the same members and options give the same bytes, whatever the number of threads.
 
 Spec: data_bundle.txt, Shard Files, Index; `docs/formats/data_bundle.md`, "Write".
@@ -50,15 +54,17 @@ RECORD_SIZE = 128 << 10
 """Half of the format's default: reading any part of a record means decoding all of it."""
 
 DEFAULT_ALIGNMENT = 4096
-MAX_SHARDS = 100_000
+"""Bytes, a page."""
+MAX_SHARDS = 100_000  # all are open while a bundle is written
 SNIFF = 64
 """Bytes of a record that are examined before all of it is searched for anything but zeros."""
 
 _PLAIN_LEAF = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+ -]{0,199}")
-"""Last components of names that are safe in a directory that is."""
+"""Last components of names that need no further check if their directory is safe."""
 
 CompressionName = Literal["none", "snappy", "zlib"]
 
+# Their numbers in the headers of shards.
 METHODS: Final[dict[CompressionName, Compression]] = {
     "none": Compression.NONE,
     "snappy": Compression.SNAPPY,
@@ -76,7 +82,8 @@ class _Member:
     path: str | None
     read: Callable[[int, int], bytes] | None
     user_data: UserData | None
-    key: bytes = b""  # in the index; like the next ones, set while packing
+    # Set while packing: key in the index, place in the stream of a shard, CRC-32C.
+    key: bytes = b""
     shard: int = 0
     offset: int = 0
     crc: int = 0
@@ -169,8 +176,8 @@ class DataBundleWriter(Writer):
         self.index_compression = index_compression
         self._progress = progress
         self._members: dict[str, _Member] = {}
-        self._folders: dict[str, UserData | None] = {}
-        self._parents: set[str] = set()
+        self._folders: dict[str, UserData | None] = {}  # directories that were added
+        self._parents: set[str] = set()  # directories of everything that was added
         self._output: AtomicDirectory | None = AtomicDirectory(target)
         self.size: int = 0
         """Bytes of all members."""
@@ -217,6 +224,7 @@ class DataBundleWriter(Writer):
         self._note_parents(name)
 
     def _check(self, name: str, *, folder: bool = False) -> str:
+        """Return a name if it can be added; raise `WriterError` if it is not safe, or taken."""
         if self._output is None:
             raise _bad("the writer is finished", None, name)
         parent, _, leaf = name.rpartition("/")
@@ -230,11 +238,13 @@ class DataBundleWriter(Writer):
         return name
 
     def _queue(self, member: _Member) -> None:
+        """Add a member whose name was checked."""
         self._note_parents(member.name)
         self._members[member.name] = member
         self.size += member.size
 
     def _note_parents(self, name: str) -> None:
+        """Note the directories above a name; raise `WriterError` if one is a file."""
         parent = name.rpartition("/")[0]
         while parent and parent not in self._parents:
             if parent in self._members:
@@ -254,7 +264,7 @@ class DataBundleWriter(Writer):
             return
         try:
             members = list(self._members.values())
-            starts: dict[str, bytes] = {}
+            starts: dict[str, bytes] = {}  # of keys, by directory: most members share one
             for member in members:
                 folder, _, leaf = member.name.rpartition("/")
                 if folder not in starts:
@@ -276,8 +286,6 @@ class DataBundleWriter(Writer):
         output, self._output = self._output, None
         if output is not None:
             output.abort()
-
-    # Planning
 
     def _assign(self, members: list[_Member]) -> None:
         """Assign each member to the shard with the fewest bytes (the first of equals), back to back in its stream."""
@@ -313,8 +321,6 @@ class DataBundleWriter(Writer):
             if record.pieces:
                 yield record
 
-    # Packing
-
     def _pack(self, output: AtomicDirectory, members: list[_Member]) -> list[tuple[bytes, bytes]]:
         """Write the shards; return the rows of the index.
 
@@ -326,7 +332,7 @@ class DataBundleWriter(Writer):
         done = 0
         with ExitStack() as stack:
             files = [stack.enter_context(output.create(shard_name(n))) for n in range(self.shards)]
-            ends = []
+            ends = []  # bytes written to each shard
             for number, file in enumerate(files):
                 head = self._header(number).build_file_start()
                 file.write(head)
@@ -368,16 +374,12 @@ class DataBundleWriter(Writer):
     def _header(self, number: int) -> ShardHeader:
         return ShardHeader(number, self.shards, self.record_size, self.alignment, METHODS[self.compression])
 
-    # Index
-
     def _other_rows(self) -> list[tuple[bytes, bytes]]:
-        """The rows of the configuration and of directories."""
+        """The rows (key, value) of the configuration and of directories."""
         config = BundleConfig(
-            block_size=self.alignment,
-            record_size=self.record_size,
-            compression=METHODS[self.compression],
+            block_size=self.alignment, record_size=self.record_size, compression=METHODS[self.compression],
             raw_packed=self.is_flat,
-        )
+        )  # fmt: skip
         folders = {name: self._folders.get(name) for name in self._parents | set(self._folders)}
         return [(CONFIG_KEY, config.build())] + [
             (file_key(name).build(), FileMetadata(FileType.DIRECTORY, user_data=user).build())
@@ -393,9 +395,9 @@ class DataBundleWriter(Writer):
 
 
 def _file_row(member: _Member) -> bytes:
-    return FileMetadata(
-        FileType.REGULAR_FILE, member.shard, member.offset, member.size, member.crc, member.user_data
-    ).build()
+    """The value of the row of a packed file."""
+    place = member.shard, member.offset, member.size
+    return FileMetadata(FileType.REGULAR_FILE, *place, member.crc, member.user_data).build()
 
 
 def _read_pieces(pieces: list[_MemberRange]) -> memoryview:
@@ -437,12 +439,9 @@ def _read(piece: _MemberRange) -> bytes:
         raise source_error(error, member.path) from error
     if len(data) != size or (piece.stop == member.size and now != member.size):
         raise WriterError(
-            "a file changed while it was packed",
-            format="databundle",
-            span=Span(os.fspath(member.path), 0, 0),
-            expected=counted(member.size, "bytes"),
-            actual=counted(now, "bytes"),
-        )
+            "a file changed while it was packed", format="databundle", span=Span(os.fspath(member.path), 0, 0),
+            expected=counted(member.size, "bytes"), actual=counted(now, "bytes"),
+        )  # fmt: skip
     return data
 
 

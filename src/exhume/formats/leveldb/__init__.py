@@ -40,6 +40,7 @@ FORMAT = Format(
         "keys of databases with a comparator that is not known are ordered bytewise",
     ),
     checksums=("CRC-32C of each fragment of a log or manifest", "checksum of each block, in tables that have them"),
+    # The note of a table without checksums: its content counts as not verified.
     unsealed="LDB-407",
     parts="parts",
 )

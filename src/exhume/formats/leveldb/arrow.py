@@ -15,6 +15,10 @@
 | codec | dictionary of strings | null for logs |
 | operation, batch_sequence, batch_count | uint32, uint64, uint32 | of the write batch; null for tables |
 | columns | map of large_binary | of an entity of wide columns, by name; only where `columns` requests it |
+
+A live row is the newest version of a key that is not deleted.  A large value is one that is not kept in memory; it is
+read in chunks when it is used (`LargeValue`).  An entity of wide columns is a value of RocksDB that consists of named
+columns.  The rows of a batch come as one `LeveldbRows`, the kernel's table of versions.
 """
 
 from __future__ import annotations
@@ -116,12 +120,15 @@ def to_arrow(
     start = max(start or b"", prefix or b"") or None
 
     def unread(finding: Any) -> None:
-        severity = checks.RULES[finding.code].severity  # rows are lost in files that are no longer used, too
+        """Count a finding that means lost rows."""
+        # The severity of the rule: findings in files that are no longer used are milder, but lose rows, too.
+        severity = checks.RULES[finding.code].severity
         if losses is not None and severity in (Severity.ERROR, Severity.UNCHECKED):
             losses["damaged blocks and log records" if severity is Severity.ERROR else "parts above a limit"] += 1
 
     def made(rows: LeveldbRows) -> tuple[Any, Any]:
-        rows.choose(False, start, stop, None)
+        """Return (batch, row sizes) for these rows, without those outside the bounds."""
+        rows.choose(False, start, stop, None)  # every status, `start <= key < stop`, any value
         if losses is not None and (count := tally_of(rows).statuses[Status.UNRESOLVED]):
             losses["values that cannot be determined"] += count
         return _batch(rows, names, losses)
@@ -141,6 +148,8 @@ def to_arrow(
                     yield made(rows_of(family, part))
 
     def formed(batch: Any) -> Any:
+        """Return a rebatched record batch with the final schema and canonical dictionaries."""
+        # a batch without columns still has the keys, for its row count
         found = zip(schema, batch.columns, strict=bool(names))
         arrays = [_in_order(array) if pa.types.is_dictionary(field.type) else array for field, array in found]
         return pa.RecordBatch.from_arrays(arrays, schema=schema)
@@ -149,8 +158,11 @@ def to_arrow(
 
 
 def _count_problems(database: Database, losses: Counter[str] | None) -> None:
-    """Count as lost what the directory lacks; only an absent log does not keep the live state from being read."""
+    """Count as lost what the directory lacks or could not be read of it, if `losses` is given. Only an absent log does
+    not keep the live state from being read: it is counted by name, everything else together.
+    """
     if losses is not None:
+        # Missing logs that are in another directory (`LOGS_ELSEWHERE`) are in `problems`, but not in `absent_logs`.
         absent = len(database.absent_logs)
         losses.update(f"log that is absent ({name})" for name in database.missing_logs[:absent])
         others = sum(one.is_problem for one in database.problems) - absent
@@ -158,16 +170,20 @@ def _count_problems(database: Database, losses: Counter[str] | None) -> None:
 
 
 def _batch(rows: LeveldbRows, names: list[str], losses: Counter[str] | None) -> tuple[Any, Any]:
-    """A batch of these columns, and the sizes of the rows; see `to_arrow` for `losses`."""
+    """Return a record batch of the columns `names`, and the size of each row (bytes of key and value, a NumPy array).
+    See `to_arrow` for `losses`.
+    """
     import numpy
 
     pa = import_pyarrow()
     types = _types(pa)
     places = _RowPlaces(rows)
     sizes = numpy.zeros(len(rows), numpy.int64)
-    texts: dict[str, Any] = {}
+    texts: dict[str, Any] = {}  # finished columns, by name
     absent = _absent(rows, names, losses)
     for name in ("key", "value"):
+        # Arrow's layout of binaries: all bytes in one buffer, and n + 1 offsets of 64 bits. Both columns are needed for
+        # `sizes`.
         data, ends = _values(rows, absent) if name == "value" else rows.column(False)
         begins = numpy.frombuffer(ends, numpy.int64)
         sizes += begins[1:] - begins[:-1]
@@ -175,6 +191,7 @@ def _batch(rows: LeveldbRows, names: list[str], losses: Counter[str] | None) -> 
         texts[name] = pa.Array.from_buffers(pa.large_binary(), len(rows), buffers)
 
     def numbers(which: int) -> Any:
+        """Return the column `which` of the kernel's rows (a constant of `values`) as int64."""
         return numpy.frombuffer(rows.numbers(which), numpy.int64)
 
     texts |= {name: _entities(rows, types[name]) for name in names if name == "columns"}
@@ -198,16 +215,17 @@ def _batch(rows: LeveldbRows, names: list[str], losses: Counter[str] | None) -> 
             return pa.array(numpy.full(len(rows), rows.family), types[name])
         if name == "block_offset":
             return pa.array(places.offset_of_row, types[name])
+        # -1 stands for no number.
         found = numbers({"sequence": SEQUENCE, "superseded_by": NEWER, "entry_offset": AT}[name])
         return pa.array(found.astype(numpy.uint64), types[name], mask=found < 0 if found.min(initial=0) < 0 else None)
 
-    # A batch without columns has rows all the same, which only `rebatched` requests.
+    # A batch without columns would have no number of rows: it gets the keys, which `to_arrow` leaves out in the end.
     arrays = [column(name) for name in names] or [texts["key"]]
     return pa.RecordBatch.from_arrays(arrays, names or ["key"]), sizes
 
 
 def _large(rows: LeveldbRows) -> dict[int, LargeValue]:
-    """The large values, by their rows."""
+    """Return the large values (see the module) by the index of their row."""
     if not has_large(rows):
         return {}
     found = [(row, one.content) for row, one in enumerate(versions_of(rows)) if one.known_value is not None]
@@ -215,9 +233,12 @@ def _large(rows: LeveldbRows) -> dict[int, LargeValue]:
 
 
 def _absent(rows: LeveldbRows, names: list[str], losses: Counter[str] | None) -> list[int]:
-    """The rows whose value is above the limit `payload_size`: it becomes null and, if requested, counts as lost."""
+    """Return the indices of rows whose value is above the limit `payload_size`: it becomes null and, with `losses`, is
+    counted as lost.
+    """
     if losses is None and "value" in names:
         return []  # reading such a value raises the error
+    # Also if the column is not wanted, since `_batch` computes the sizes of rows from all values.
     above = [(row, value) for row, value in _large(rows).items() if not value.fits]
     if losses is not None and "value" in names:
         losses.update(f"values above the limit payload_size [{value.refusal().code}]" for _, value in above)
@@ -240,7 +261,7 @@ def _values(rows: LeveldbRows, absent: Collection[int]) -> tuple[Any, bytes]:
     sizes = numpy.diff(bounds)
     for row, value in large.items():
         sizes[row] = len(value)
-    made = numpy.concatenate(([0], numpy.cumsum(sizes)))
+    made = numpy.concatenate(([0], numpy.cumsum(sizes)))  # the new bounds: running sums of the sizes
     out, source, before = memoryview(bytearray(int(made[-1]))), memoryview(data), 0
     for row in (*large, len(sizes)):
         # The rows from `before` to the next large value, at once; then that value.
@@ -253,11 +274,14 @@ def _values(rows: LeveldbRows, absent: Collection[int]) -> tuple[Any, bytes]:
 
 
 def _valid(rows: LeveldbRows, absent: Collection[int]) -> Any:
-    """The bits that say which rows have a value, without those that are `absent`; None if all do."""
+    """Return the validity bitmap of the values (bit 1: has a value, least significant bit first), in which the rows
+    `absent` have none; None if all rows have one.
+    """
     import numpy
 
     known = numpy.frombuffer(rows.numbers(STATUS), numpy.int64) != UNRESOLVED
     if any(extra.unresolved is not None for extra in rows.extras.values()):
+        # Values that could not be read, although their status is not "unresolved".
         known = numpy.array([one.known_value is not None for one in versions_of(rows)])
     if absent:
         known = known & ~numpy.isin(numpy.arange(len(known)), list(absent))
@@ -271,8 +295,10 @@ def _entities(rows: LeveldbRows, kind: Any) -> Any:
 
 
 class _RowPlaces:
-    """Places of rows: each of `kinds` is a place that stands for all blocks of a table that were stored in the same
-    way; each record of a log is a kind of its own.
+    """Places of rows, where few differ: `kinds` has the distinct places, `kind_of_row` an index into it per row.
+
+    A kind stands for all blocks of a table that are stored with the same codec; a record of a log is a kind of its own.
+    `offset_of_row` is the offset in the file of each row's block or record.
     """
 
     def __init__(self, rows: LeveldbRows) -> None:
@@ -289,13 +315,15 @@ class _RowPlaces:
         offsets: list[int] = []
 
         def kind(what: object, first: Any) -> int:
+            """Return the number of the kind that is identified by `what`; `first` is its first place."""
             if what not in known:
                 known[what] = len(firsts)
                 firsts.append(first)
             return known[what]
 
-        for blocks, origin, codecs in rows.origins:  # a table is there as long as its rows are
+        for blocks, origin, codecs in rows.origins:
             if blocks is None or codecs is None:
+                # Comparing by `id` is safe: each origin exists as long as the rows that refer to it.
                 kinds.append(kind(id(origin), origin))
                 offsets.append(origin.offset)
                 continue
@@ -306,6 +334,7 @@ class _RowPlaces:
             }
             kinds += map(numbers.__getitem__, codecs)
             offsets += map(origin.source.origin.__add__, handles.offsets)
+        # per row: its block or record, numbered across all origins
         which = numpy.frombuffer(rows.numbers(PLACE), numpy.int64)
         self.kinds = places_of(firsts)
         self.kind_of_row = numpy.array(kinds, numpy.int64)[which]
@@ -313,7 +342,9 @@ class _RowPlaces:
 
 
 def _operations(places: _RowPlaces, offsets: Any, kind: Any) -> Any:
-    """The numbers of the operations in their write batches; null in tables."""
+    """Return the number of each row's operation in its write batch, which is found from its offset in the batch; null
+    for rows of tables.
+    """
     pa = import_pyarrow()
     if all(place.operations is None for place in places.kinds):
         return pa.nulls(len(offsets), kind)
@@ -322,12 +353,13 @@ def _operations(places: _RowPlaces, offsets: Any, kind: Any) -> Any:
 
 
 def _coded(words: Iterable[str | None], which: Any) -> Any:
-    """The dictionary array of the words with these numbers."""
+    """Return a dictionary array that has `words[which[i]]` in row i; `which` is a NumPy array."""
     pa = import_pyarrow()
     codes, mask, distinct = _codes(tuple(words))
     return pa.DictionaryArray.from_arrays(pa.array(codes[which], mask=None if mask is None else mask[which]), distinct)
 
 
+# Batches of one archive mostly have the same few words.
 @lru_cache(maxsize=64)
 def _codes(words: tuple[str | None, ...]) -> tuple[Any, Any, Any]:
     """The number of each word in a dictionary, which of them are null (None: none), and the dictionary."""
@@ -344,26 +376,29 @@ def _codes(words: tuple[str | None, ...]) -> tuple[Any, Any, Any]:
 def _in_order(array: Any) -> Any:
     """Return a dictionary array whose dictionary has only the used words, in order of first use.
 
-    So it is the same however batches were joined.
+    This makes the output independent of how batches were joined.
     """
     used = array.indices.dictionary_encode()
     return type(array).from_arrays(used.indices, array.dictionary.take(used.dictionary))
 
 
 _TYPES: Final = tuple(map(type_name, range(256)))
+"""The text of each value type, by its byte."""
 _STATUSES: Final = tuple(map(str, Status))
+"""The text of each status, by the number that the kernel has for it."""
 
 _WORDS: Final[dict[str, Callable[[Place], str | None]]] = {
     "file": lambda place: plain_text(place.file),
     "checksum": lambda place: str(place.checksum),
     "codec": attrgetter("codec"),
 }
+"""Text columns that are taken from the place of a row."""
 _NUMBERS: Final[dict[str, Callable[[Place], int | None]]] = {
     "level": attrgetter("level"),
     "batch_sequence": attrgetter("batch_sequence"),
     "batch_count": attrgetter("batch_count"),
 }
-"""Columns with the place of a row."""
+"""Number columns that are taken from the place of a row."""
 
 
 def _earlier(stop: bytes | None, prefix: bytes | None) -> bytes | None:

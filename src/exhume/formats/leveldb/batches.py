@@ -1,4 +1,9 @@
-"""Write batches of a log before they are replayed, and the sequence rule that they follow.
+"""Logs in memory, their write batches before they are replayed, and the sequence rule that these follow.
+
+A write batch is a record of a log: operations (puts, deletions ...) that the database applied together.  It states one
+sequence number, its version counter.  The sequence rule says how the operations are numbered from there: each takes the
+next number (LevelDB, RocksDB), all take the same (dacha), or each part of a transaction takes one (RocksDB policies
+WritePrepared and WriteUnprepared).  No file states the rule, so it is recognized here.
 
 Spec: LevelDB db/write_batch.cc; RocksDB db/write_batch.cc; the sequence rules: `docs/formats/leveldb.md`.
 """
@@ -7,30 +12,63 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from exhume.counts import counted
+from exhume.errors import ExhumeError
+from exhume.formats.leveldb.checks import Recorder, Report
 from exhume.formats.leveldb.kernel import LogItems
 from exhume.formats.leveldb.layout import Batch, Operation, OperationTypes, TransactionMark
-from exhume.formats.leveldb.model import Place, SequenceRule, ValueTypes
-from exhume.formats.leveldb.table import Item
+from exhume.formats.leveldb.model import Place, SequenceRule, Status, ValueTypes
+from exhume.formats.leveldb.table import Item, RangeDeletion
 from exhume.formats.leveldb.wire import MAX_SEQUENCE
 from exhume.tuples import NamedTuple
 
-_TOP = (1 << 64) - 1
-_SINGLE = (int(ValueTypes.VALUE), int(ValueTypes.DELETION))
+_TOP = (1 << 64) - 1  # packed numbers are subtracted from it, so that the newest sorts first
+_SINGLE = (int(ValueTypes.VALUE), int(ValueTypes.DELETION))  # the operations that `WriteBatches` can have
+
+
+Unused = tuple[Status, int, LogItems | list[Item]]
+"""(status, number of the column family, items) that are not part of the state."""
+
+
+@dataclass(slots=True)
+class LoadedLog:
+    """A log in memory."""
+
+    number: int
+    items: dict[int, LogItems] = field(default_factory=dict)  # of the state, by column family, sorted
+    ranges: list[RangeDeletion] = field(default_factory=list)  # of the state
+    unused: list[Unused] = field(default_factory=list)
+    """Items that are not part of the state: of column families that have them in tables already or that do not exist,
+    of transactions that were rolled back, of an earlier use of the file."""
+    rule: SequenceRule = SequenceRule.PER_OPERATION
+    evidence: str = ""  # why this rule was used
+    last_sequence: int = 0  # the highest one
+    records: int = 0  # number of batches
+    kinds: set[int] = field(default_factory=set)  # types of the operations of the state
+    recorded: Recorder = field(default_factory=Recorder)  # findings of reading
+    error: ExhumeError | None = None
+    """The error that ended reading before the end of the log."""
+
+    def report_fault(self, report: Report) -> LoadedLog:
+        """Report the findings on the log; raise the error that ended reading."""
+        self.recorded.play(report)
+        if self.error is not None:
+            raise self.error
+        return self
 
 
 class LogBatch(NamedTuple):
-    """A write batch and its place."""
+    """A write batch, its place in the log, and its rank (see `Item`)."""
 
     batch: Batch
     place: Place
     rank: int
 
     def absorb(self, one: LogBatch) -> bool:
-        """Add nothing; see `WriteBatches.absorb`."""
+        """Return False: only `WriteBatches` takes in further batches; callers need not tell the two apart."""
         return False
 
 
@@ -40,22 +78,29 @@ class WriteBatches:
 
     items: LogItems
     sequence: int = -1
-    """The sequence number of the first."""
+    """The sequence number of the first; -1: there is none yet."""
     highest: int = 0
+    """The highest sequence number."""
     kinds: int = 0
-    """A bit for each value type."""
+    """The value types that occur, one bit for each."""
     stated: int = 1
+    """Operations per batch, as in `Batch.stated`, which `rule_of` reads as well."""
     marks: tuple[TransactionMark, ...] = ()
+    """Marks of transactions, as in `Batch.marks`: none."""
 
     def take(self, block: bytes, at: int, base: int, rank: int) -> tuple[int, int]:
-        """Add single writes of a block, see `LogItems.add_writes`; return how many they are, and where they end."""
+        """Add the batches of single writes at `at` in a block of the log; return how many they are, and where they end.
+        See `LogItems.add_writes`.
+        """
         count, at, first, highest, kinds = self.items.add_writes(block, at, base, rank)
         if count:
             self._note(first, highest, kinds)
         return count, at
 
     def absorb(self, one: LogBatch) -> bool:
-        """Add a batch if it is such a write, whose record is not in one block; return whether it is."""
+        """Add a batch if it is a single put or deletion as well; return whether it was. (The kernel does not find those
+        whose record spans blocks.)
+        """
         batch = one.batch
         if len(batch.operations) != 1 or batch.marks or batch.sequence > MAX_SEQUENCE:
             return False
@@ -67,23 +112,30 @@ class WriteBatches:
         return True
 
     def _note(self, first: int, highest: int, kinds: int) -> None:
+        """Include added writes in the facts about all of them."""
         self.sequence = first if self.sequence < 0 else self.sequence
         self.highest, self.kinds = max(self.highest, highest), self.kinds | kinds
 
 
 def item_of(operation: Operation, one: LogBatch, sequence: int, key: bytes, value: Any) -> Item:
-    """An operation of a batch with its sequence number, as an item of the log."""
+    """Return an operation of a batch as an item of the log (see `Item`), with the sequence number that the rule assigns
+    it.
+    """
     packed = ((sequence & MAX_SEQUENCE) << 8 | operation.value_type) & _TOP
     return key, _TOP - packed, one.rank, operation.offset, value, one.place
 
 
 def rule_of(batches: list[Batch | WriteBatches], is_dacha: Callable[[], bool]) -> tuple[SequenceRule, str]:
-    """The sequence rule that a log follows, and the reason for that conclusion."""
+    """Return the sequence rule that a log follows, and the reason for that conclusion.
+
+    The first number of a batch shows how many numbers the batch before it took. `is_dacha` is only called if nothing
+    shows it.
+    """
     if any(isinstance(batch, Batch) and _writes_before_commit(batch) for batch in batches):
         return SequenceRule.PER_SUB_BATCH, "transactions are written before they are committed"
     per_operation = per_batch = 0
     for one, following in itertools.pairwise(batches):
-        if one.stated > 1 and not one.marks:
+        if one.stated > 1 and not one.marks:  # others take one number by either rule
             per_operation += following.sequence == one.sequence + one.stated
             per_batch += following.sequence == one.sequence + 1
     if per_operation or per_batch:
@@ -97,7 +149,10 @@ def rule_of(batches: list[Batch | WriteBatches], is_dacha: Callable[[], bool]) -
 
 
 def _writes_before_commit(batch: Batch) -> bool:
-    """Whether marks show that a batch takes one sequence number (policies WritePrepared and WriteUnprepared)."""
+    """Whether marks show that a batch takes one sequence number (policies WritePrepared and WriteUnprepared).
+
+    Those write a transaction before its commit: with a mark of their own, or with operations closed by an empty mark.
+    """
     return any(
         mark.kind in (OperationTypes.BEGIN_PERSISTED_PREPARE, OperationTypes.BEGIN_UNPREPARE)
         or (

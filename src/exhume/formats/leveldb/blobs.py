@@ -1,5 +1,8 @@
 """Blob files: large values that are stored outside the tables, and the references to them.
 
+A blob file has a header, records (a key and its value each) and, if it was closed, a footer.  An entry of a table with
+such a value has a blob index instead: the number of the file, and the place of the value in it.
+
 Spec: RocksDB db/blob/blob_index.h, db/blob/blob_log_format.h, db/blob/blob_file_reader.cc.
 """
 
@@ -12,6 +15,7 @@ from exhume.codecs.checksums import crc32c, mask_crc32c, masked_crc32c
 from exhume.errors import CodecError, FormatError, LimitExceededError, Span, UnsupportedFeatureError
 from exhume.findings import Check, CheckOutcome
 from exhume.formats.leveldb import checks, layout
+from exhume.formats.leveldb.batches import LoadedLog
 from exhume.formats.leveldb.blocks import block_codec, codec_name, decode_block
 from exhume.formats.leveldb.checks import Report
 from exhume.formats.leveldb.files import DbFile
@@ -25,7 +29,6 @@ from exhume.formats.leveldb.layout_facts import (
     BLOB_RECORD,
 )
 from exhume.formats.leveldb.model import Place, ValueTypes, Verdict
-from exhume.formats.leveldb.replay import LoadedLog
 from exhume.io.caching import cached_property
 from exhume.io.source import Source
 from exhume.io.values import LargeValue
@@ -33,9 +36,9 @@ from exhume.limits import Limits
 from exhume.tuples import NamedTuple
 
 SIZED = 2
-"""The version of tables whose blocks are compressed as values of blob files are."""
+"""Values of blob files are compressed as blocks of tables of this version: with the decompressed size first."""
 _WINDOW = 1 << 20  # bytes of a record that are read at a time
-_TOP = (1 << 64) - 1
+_TOP = (1 << 64) - 1  # minus a type: the sort key of an entry without a sequence number
 
 
 class BlobRecord(NamedTuple):
@@ -82,7 +85,7 @@ class BlobFile:
 
     @property
     def room(self) -> int:
-        """Where the records end."""
+        """Offset at which the records end: that of the footer, or the end of the file."""
         return self.source.size - (BLOB_FOOTER if self.footer is not None else 0)
 
     def value(self, key: bytes, index: layout.BlobIndex) -> bytes | LargeValue:
@@ -96,12 +99,13 @@ class BlobFile:
         if index.compression != header.compression:
             checks.raise_rule(checks.BLOB_FILE, "compression does not match the entry", span=span,
                         expected=codec_name(index.compression), actual=codec_name(header.compression))  # fmt: skip
+        # The record of a value starts with three numbers and two checksums, then its key.
         start = offset - len(key) - BLOB_RECORD
         if start < BLOB_HEADER or offset + size > self.room:
             checks.raise_rule(checks.BLOB_FILE, "an entry refers to bytes outside its records", span=span,
                         expected=f"bytes from {BLOB_HEADER} to {self.room}",
                         actual=f"[{start}, {offset + size})")  # fmt: skip
-        is_large = size > min(LARGE, self.limits.payload_size)
+        is_large = size > min(LARGE, self.limits.payload_size)  # such a value is checked and decompressed in chunks
         data = self.source.read_at(start, offset - start + (0 if is_large else size))
         head, stored = layout.parse_blob_head(data), data[BLOB_RECORD:]
         if (head.len_key, head.len_value) != (len(key), size) or not stored.startswith(key):
@@ -145,6 +149,7 @@ class BlobFile:
         head = self.source.read_at(offset, min(size, HEAD)) if stored is None else stored[:HEAD]
         found = block_codec(head, compression, family="rocksdb", version=SIZED)
         content = large_content(self.source, (offset, size), head, found, limits)
+        # Three ways: in chunks if it is large, else at once, else in chunks after all.
         try:
             if content is not None:
                 return LargeValue(content.tail(1)[0], content.pieces, limits, span)
@@ -157,19 +162,21 @@ class BlobFile:
             most = limits.payload_budget(size)
             return decode_block(stored, compression, family="rocksdb", version=SIZED, max_size=most)
         except LimitExceededError:
+            # Its few stored bytes expand above the limit `payload_size`.
             forced = large_content(self.source, (offset, size), head, found, limits, forced=True)
             if content is not None or forced is None:
                 raise
             return LargeValue(forced.tail(1)[0], forced.pieces, limits, span)
 
     def _compare(self, stored: int, computed: int, start: int, end: int) -> None:
+        """Raise LDB-211 for the bytes `[start, end)` of the file if these checksums differ."""
         if stored != computed:
             checks.raise_rule(checks.BLOB_CRC, span=self.source.span(start, end),
                         expected=f"{stored:08x}", actual=f"{computed:08x}")  # fmt: skip
 
     def records(self, report: Report) -> Iterator[BlobRecord]:
         """Every record up to the first that does not fit, which is reported.  Raises LDB-341 for a wrong header."""
-        at, room = self.header and BLOB_HEADER, self.room
+        at, room = self.header and BLOB_HEADER, self.room  # `header` is read for its check
         while at < room:
             data = self.source.read_up_to(at, min(BLOB_RECORD, room - at))
             head = layout.parse_blob_head(data) if len(data) == BLOB_RECORD else None
@@ -187,10 +194,10 @@ class BlobFile:
             at = record.end
 
     def sealed_records(self) -> Iterator[BlobRecord]:
-        """The records up to the first whose three numbers do not match their checksum: there the file ends, in an
-        image.  Raises LDB-341 for a wrong header.
+        """The records up to the first whose three numbers do not match their checksum: in a disk image, the blob file
+        ends there.  Raises LDB-341 for a wrong header.
         """
-        at, size = self.header and BLOB_HEADER, self.source.size
+        at, size = self.header and BLOB_HEADER, self.source.size  # `header` is read for its check
         while at + BLOB_RECORD <= size:
             data = self.source.read_at(at, BLOB_RECORD)
             head = layout.parse_blob_head(data)
@@ -230,6 +237,7 @@ class BlobFile:
         if field == "head_checksum":
             data = self.source.read_at(record.offset, BLOB_HEAD_CHECKED)
             return Check.compare(f"{record.head.head_checksum:08x}", f"{masked_crc32c(data):08x}")
+        # The value may be large: add it in chunks.
         total, at = crc32c(record.key), record.value_at
         while at < record.end:
             piece = self.source.read_at(at, min(_WINDOW, record.end - at))
@@ -243,6 +251,7 @@ def rows_of(source: Source, file: DbFile, limits: Limits) -> LoadedLog:
     They have no sequence numbers: of several records of a key, the first counts, as files are written newest first.
     """
     log, blobs = LoadedLog(file.number, evidence="a blob file has no sequence numbers"), BlobFile(source, limits)
+    # The constant fields of a place, which only single writes of a log use.
     items = LogItems(Place, (source.name, file.number, Verdict.GOOD, True, ()))
     try:
         for rank, record in enumerate(blobs.records(log.recorded)):
@@ -252,6 +261,7 @@ def rows_of(source: Source, file: DbFile, limits: Limits) -> LoadedLog:
                 source.name, file.number, None, record.offset, record.end, Verdict.GOOD if sound else Verdict.BAD,
                 codec=codec_name(blobs.header.compression),
             )  # fmt: skip
+            # The value stays in the file: make the reference that an entry of a table would have.
             index = layout.build_blob_index(file.number, record.value_at, record.len_value, blobs.header.compression)
             items.append((record.key, _TOP - ValueTypes.BLOB_INDEX, rank, 0, index, place))
     except (FormatError, UnsupportedFeatureError) as error:

@@ -1,5 +1,10 @@
 """One stored block of a table: its checksum, its codec, its entries.  Pure functions over bytes.
 
+A stored block is its contents, perhaps compressed, then a byte for the compression and a checksum of both (masked: a
+CRC-32C is rotated and shifted, as LevelDB does).  An entry omits the bytes of its key that it shares with the key
+before, except at restart points, whose offsets end the block.  `family` is the kind of footer that the table has
+(`leveldb` or `rocksdb`), `version` the format version in it.
+
 Spec: LevelDB doc/table_format.md; RocksDB table/format.cc (checksum types, compression formats).
 """
 
@@ -15,6 +20,7 @@ from exhume.formats.leveldb.wire import build_varint
 from exhume.native.kernel import BLOCK_BOMB, BLOCK_FINE, BLOCK_LENGTHS, BLOCK_SHARED, BLOCK_SHORT_KEY
 from exhume.tuples import NamedTuple
 
+# The name of each compression byte, as exhume's codecs are called.
 CODEC_NAMES = {int(one): one.name.lower() for one in Compressions}
 CODEC_NAMES |= {Compressions.BZIP2: "bz2", Compressions.EARLY_ZSTD: "zstd"}
 _SIZED: dict[int, str] = {
@@ -30,6 +36,7 @@ _PRIMED = frozenset(
     (Compressions.ZLIB, Compressions.LZ4, Compressions.LZ4HC, Compressions.ZSTD, Compressions.EARLY_ZSTD)
 )
 """Compressions that RocksDB primes with the table's dictionary."""
+# Descriptions of the kinds of checksums.
 ALGORITHMS = {
     "crc32c": "masked CRC-32C",
     "xxhash32": "XXH32",
@@ -37,6 +44,7 @@ ALGORITHMS = {
     "xxh3": "XXH3, low half",
     "none": "none, the place of the footer alone",
 }
+# Messages for the problems with which the kernel stops at an entry.
 PROBLEMS = {
     BLOCK_FINE: "",
     BLOCK_LENGTHS: "lengths pass the end of the block",
@@ -44,15 +52,15 @@ PROBLEMS = {
     BLOCK_SHORT_KEY: "an internal key is shorter than 8 bytes",
     BLOCK_BOMB: "shared prefixes expand beyond the limit",
 }
-_U32 = 0xFFFFFFFF
+_U32 = 0xFFFFFFFF  # as a mask: checksums have 32 bits
 _LAST_BYTE_PRIME = 0x6B9083D9
 """RocksDB adds the compression byte to XXH3 by itself (table/format.cc, `ModifyChecksumForLastByte`)."""
 
 
 def block_checksum(kind: str, stored: bytes, *, base_context: int = 0, offset: int = 0) -> int | None:
-    """The checksum of `stored` (contents and compression byte); None for the kinds of tables without checksums.
+    """Return the checksum of `stored` (contents and compression byte); None for the kinds of tables without checksums.
 
-    `base_context` and the block's `offset` modify it in RocksDB from version 6.
+    In RocksDB from version 6, it is modified by `base_context`, a number in the footer, and the block's `offset`.
     """
     match kind:
         case "crc32c":
@@ -69,7 +77,10 @@ def block_checksum(kind: str, stored: bytes, *, base_context: int = 0, offset: i
 
 
 def sealed_checksum(kind: str, running: RunningChecksum, compression: int) -> int:
-    """Return the checksum of contents that were added to `running`; 0 for tables without checksums."""
+    """Return the checksum of a block whose contents were added to `running`; 0 for tables without checksums.
+
+    It is that of `block_checksum` without context.  `running` is not changed.
+    """
     match kind:
         case "crc32c":
             return mask_crc32c(running.value(bytes((compression,))))
@@ -92,8 +103,10 @@ def codec_name(compression: int) -> str:
 
 
 class BlockCodec(NamedTuple):
-    """How the contents of a block are compressed: the codec, where its bytes begin, their decompressed size where it is
-    stated, and what primes it.
+    """How the contents of a block are compressed.
+
+    `start` is where the codec's bytes begin, `size` the decompressed size if it is stated, `dictionary` what primes the
+    codec.
     """
 
     codec: str
@@ -122,6 +135,7 @@ def block_codec(
         case Compressions.ZLIB if family == "leveldb":
             if contents.startswith(ZSTD_MAGIC):
                 return BlockCodec("zstd")
+            # The header of zlib (RFC 1950): method 8, and two bytes that are a multiple of 31.
             if len(contents) >= 2 and contents[0] & 0x0F == 8 and (contents[0] << 8 | contents[1]) % 31 == 0:
                 return BlockCodec("zlib")
             return BlockCodec("deflate")
@@ -134,7 +148,7 @@ def block_codec(
         case _ if (codec := _SIZED.get(compression)) is not None:
             size, start = _stated_size(contents, wide=version < 2 and codec == "lz4")
             primed = (dictionary or b"") if compression in _PRIMED else b""
-            if primed and codec == "zstd":
+            if primed and codec == "zstd":  # the codec that takes a dictionary
                 codec = "zstd-frame"
             return BlockCodec(codec, start, size, primed)
     raise UnsupportedFeatureError("unknown block compression", actual=codec_name(compression))
@@ -143,7 +157,7 @@ def block_codec(
 def decode_block(
     contents: bytes, compression: int, *, family: str, version: int, max_size: int, dictionary: bytes | None = b""
 ) -> bytes:
-    """The decompressed contents of a block; see `block_codec`.
+    """Return the decompressed contents of a block, at most `max_size` bytes; see `block_codec` for the arguments.
 
     Raises `CodecError`, `LimitExceededError`, `UnsupportedFeatureError`.
     """
@@ -157,10 +171,11 @@ def decode_block(
 
 
 def _stated_size(contents: bytes, *, wide: bool) -> tuple[int, int]:
-    """The decompressed size that precedes what a codec wrote, and where the codec's bytes begin.
+    """Return (decompressed size, offset at which the codec's bytes begin). `wide`: the size takes 8 bytes, else it is a
+    varint.
 
-    Only the version in the footer determines how wide that size is, and the specification of a block does not know the
-    version.
+    Only the version in the footer determines which, and the specification of a block does not know the version. Raises
+    `CodecError`.
     """
     if wide:
         if len(contents) < 8:
@@ -173,14 +188,17 @@ def _stated_size(contents: bytes, *, wide: bool) -> tuple[int, int]:
 
 
 def build_block(entries: list[tuple[bytes, bytes]], restart_interval: int = 16) -> bytes:
-    """A block of sorted `(key, value)` with shared prefixes, restarting every `restart_interval` entries."""
+    """Return a block of sorted `(key, value)` with shared prefixes, restarting every `restart_interval` entries."""
     return b"".join(block_parts(entries, restart_interval))
 
 
 def block_parts(
     entries: list[tuple[bytes, bytes]], restart_interval: int = 16, more: int = 0
 ) -> tuple[bytearray, bytes]:
-    """Return the entries of a block and its restart points; the last value ends with `more` further bytes."""
+    """Return the entries of a block, and its end: restart points and their number.
+
+    The last value ends with `more` further bytes, which the caller writes itself.
+    """
     out = bytearray()
     restarts: list[int] = []
     previous = b""
@@ -191,18 +209,22 @@ def block_parts(
         else:
             shared = _common_prefix(previous, key)
         fresh, size = len(key) - shared, len(value) + (more if index == len(entries) - 1 else 0)
-        if shared < 0x80 and fresh < 0x80 and size < 0x80:
+        if shared < 0x80 and fresh < 0x80 and size < 0x80:  # a byte each, without building varints
             out += bytes((shared, fresh, size))
         else:
             out += build_varint(shared) + build_varint(fresh) + build_varint(size)
         out += key[shared:] + value
         previous = key
-    restarts = restarts or [0]
+    restarts = restarts or [0]  # an empty block has one, too
     return out, b"".join(map(RESTART.pack, restarts)) + NUM_RESTARTS.pack(len(restarts))
 
 
 def _common_prefix(left: bytes, right: bytes) -> int:
-    """Number of leading bytes that both share: those above the highest bit in which they differ, read as numbers."""
+    """Return the number of leading bytes that both have in common.
+
+    Read as big-endian numbers, they differ up to a highest bit; the bytes above it are equal. This is faster than a
+    loop.
+    """
     size = min(len(left), len(right))
     different = int.from_bytes(left[:size], "big") ^ int.from_bytes(right[:size], "big")
     return size - (different.bit_length() + 7) // 8

@@ -1,4 +1,4 @@
-"""The numbered rules of the LevelDB family, each with what enforces it and why.
+"""The numbered rules of the LevelDB family, and what a reader does when one is broken (a `Report`).
 
 Spec: LevelDB doc/; RocksDB; each rule names its document or file.
 """
@@ -26,6 +26,7 @@ from exhume.formats.leveldb.model import PUTS as KNOWN_PUTS
 RULES = RuleTable("LDB")
 _rule = RULES.rule
 
+# Documents that many rules are from.
 _LOG = "LevelDB doc/log_format.md"
 _TABLE = "LevelDB doc/table_format.md"
 _IMPL = "LevelDB doc/impl.md"
@@ -360,7 +361,7 @@ def unused(finding: Finding) -> Finding:
 
 
 def of_unused(report: Report) -> Report:
-    """The report for a file that the database no longer uses: it passes on what `unused` makes of a finding."""
+    """Return a report that passes findings on as `unused` makes them: problems become warnings."""
 
     def milder(rule: Rule, detail: str = "", **facts: Any) -> None:
         is_problem = rule.severity in (Severity.ERROR, Severity.UNCHECKED)

@@ -1,4 +1,9 @@
-"""Additions of LevelDB to the command line: versions, past states, one key's history."""
+"""Additions of LevelDB to the command line: versions, past states, one key's history.
+
+The functions are called by the commands (`CLI` at the end): each takes the `Run` that prints (`run.machine`: JSON was
+requested), the open archive and the options of its command.  Imports are inside the functions to keep `exhume --help`
+fast.
+"""
 
 from __future__ import annotations
 
@@ -25,10 +30,12 @@ if TYPE_CHECKING:
     from exhume.io.values import LargeValue
 
 T = TypeVar("T")
+# Options of several commands.
 _ALL = click.Option(["--all-versions"], is_flag=True, help="Also replaced, deleted and unreferenced versions.")
 _SEQUENCE = click.Option(["--sequence"], type=Whole(0), metavar="N", help="The state as of sequence number N.")
 
 
+# Options that this format adds, by command; "open": to every command that opens an archive.
 OPTIONS: dict[str, list[click.Option]] = {
     "open": [
         click.Option(
@@ -85,14 +92,16 @@ class LevelDbSearchOptions(SearchOptions):
 
 
 def table_options(options: dict[str, Any]) -> dict[str, Any]:
-    """Options of `LevelDbArchive.to_arrow` for those of `exhume export`."""
+    """Take the options of `exhume export` that this format knows out of `options`, and return them as arguments of
+    `LevelDbArchive.to_arrow`.
+    """
     names = {"start_record": "start", "stop_record": "stop"}
     known = ("start_record", "stop_record", "prefix", "all_versions", "sequence", "jobs")
     return {names.get(name, name): options.pop(name) for name in known if name in options}
 
 
 def entries(run: Run, archive: LevelDbArchive, options: ListOptions) -> Iterator[Entry]:
-    """`exhume list`: live rows, or versions."""
+    """Yield the entries that `exhume list` shows: live rows, or versions if options request these."""
     from exhume.formats.leveldb.reader import version_entry
 
     if options.key is not None:
@@ -108,13 +117,16 @@ def entries(run: Run, archive: LevelDbArchive, options: ListOptions) -> Iterator
 
 
 def listed(run: Run, archive: LevelDbArchive, options: ListOptions) -> Iterator[bytes] | None:
-    """Lines of `exhume list` on several threads; None for lists of one key or of a past state, and for JSON."""
+    """Return the lines of `exhume list`, made on several threads in chunks; None for lists of one key or of a past
+    state, and for JSON (`entries` is used then).
+    """
     if run.machine or options.key is not None or options.sequence is not None:
         return None
 
     def made(rows: LeveldbRows) -> bytes:
+        """Return the lines of a batch of rows."""
         if not everything:
-            rows.choose(True, None, None, None)
+            rows.choose(True, None, None, None)  # only live ones, without bounds
         return rows.text(False, key_text)
 
     from exhume.formats.leveldb import checks
@@ -132,6 +144,7 @@ def _stderr_report(run: Run, archive: LevelDbArchive) -> Any:
     from exhume.formats.leveldb import checks
 
     def show(finding: Finding) -> None:
+        """Print a finding, and remember in the archive that its listing has a gap."""
         if finding.severity != "note":
             run.note(f"{finding.severity}: {finding}")
         archive.is_incomplete |= finding.is_problem
@@ -142,9 +155,10 @@ def _stderr_report(run: Run, archive: LevelDbArchive) -> Any:
 
 
 def outcome(run: Run, archive: LevelDbArchive) -> ExitCode:
-    """The outcome of a listing: a loss if something could not be read, or a value not be determined or may be hidden.
+    """Return the exit code of a listing: a loss if something could not be read, or if a value could not be determined
+    or may be hidden.
 
-    Each of these is noted.
+    Each of these causes is noted on standard error.
     """
     from exhume.cli.exit_code import ExitCode
     from exhume.findings import Finding
@@ -152,12 +166,13 @@ def outcome(run: Run, archive: LevelDbArchive) -> ExitCode:
     from exhume.formats.leveldb.model import ValueTypes, type_name
 
     database = archive.database
-    causes: dict[str, list[Finding]] = {}
-    if database.absent_logs and not archive.is_incomplete:  # then it was reported
+    causes: dict[str, list[Finding]] = {}  # by code of the finding
+    if database.absent_logs and not archive.is_incomplete:  # if incomplete, `_stderr_report` has shown them
         causes[database.absent_logs[0].code] = list(map(Finding.from_error, database.absent_logs))
     for _, error in database.unread:
         causes.setdefault(error.code, []).append(Finding.from_error(error))
-    reported = {type_name(ValueTypes.BLOB_INDEX)} if causes else set()  # as `verify` does
+    # An entry that refers to a blob file cannot be determined without it: as in `verify`, the cause is shown alone.
+    reported = {type_name(ValueTypes.BLOB_INDEX)} if causes else set()
     for hidden in database.updates_in_place():
         causes.setdefault(hidden.code, []).append(hidden)
     for found in causes.values():
@@ -176,6 +191,7 @@ def cat(run: Run, archive: LevelDbArchive, names: tuple[str, ...], options: CatO
     from exhume.io.values import LargeValue
 
     sequence = options.sequence
+    # called without or with bounds
     rows = partial(_rows, archive, sequence, checks.strict if sequence is None else _stderr_report(run, archive))
     if names:
         if options.jobs != 1:
@@ -230,17 +246,19 @@ class _LargeItem(NamedTuple):
 
 
 def _item(fields: dict[str, Any]) -> Any:
+    """Return an item for `Run.items`: the fields, or an object that writes itself in chunks if the value is large."""
     from exhume.io.values import LargeValue
 
     return _LargeItem(fields) if isinstance(fields["value"], LargeValue) else fields
 
 
 def _rows_of_keys(archive: LevelDbArchive, names: tuple[str, ...], rows: Callable[..., Iterator[Row]]) -> Iterator[Row]:
-    """The rows of these keys among `rows`, which takes bounds.  Raises `EntryNotFoundError`."""
+    """Yield the row of each key; `rows(start, stop)` reads rows in these bounds.  Raises `EntryNotFoundError`."""
     from exhume.choices import hint
     from exhume.errors import EntryNotFoundError, Span
 
     for name in names:
+        # The smallest key after `key` is `key` with a zero byte: the bounds contain only `key`.
         key = BYTES.convert(name, None, None)
         found = next((row for row in rows(key, key + b"\0") if row[0] == key), None)
         if found is None:
@@ -273,6 +291,7 @@ def search(run: Run, archives: list[LevelDbArchive], query: str, options: LevelD
 
     wanted: bytes = BYTES.convert(query, None, None)
     live, jobs = not options.all_versions, options.jobs
+    # first key, key to stop before, bytes in the value
     bounds = (None, None, wanted) if options.values else (wanted, beyond(wanted), None)
     count = 0
 
@@ -281,6 +300,7 @@ def search(run: Run, archives: list[LevelDbArchive], query: str, options: LevelD
         nonlocal count
 
         def chosen(rows: LeveldbRows) -> tuple[int, T]:
+            """Select the matching rows in the worker thread, so that only these are made into output."""
             rows = chosen_rows(rows, live, *bounds)
             return len(rows), make(rows)
 
@@ -323,7 +343,7 @@ def search(run: Run, archives: list[LevelDbArchive], query: str, options: LevelD
 
 
 def _live_lines(rows: LeveldbRows) -> Iterable[bytes]:
-    """Return the lines of live rows; those with large values one at a time."""
+    """Return the lines of live rows, in chunks: by the kernel, or version by version if there are large values."""
     from exhume.formats.leveldb.ranges import has_large, versions_of
     from exhume.formats.leveldb.wire import key_text
 
@@ -335,7 +355,7 @@ def _live_lines(rows: LeveldbRows) -> Iterable[bytes]:
 
 
 def _lines(rows: LeveldbRows) -> Iterable[bytes]:
-    """Yield the lines of versions; those that are not live show their status."""
+    """Return the lines of versions, in chunks; those that are not live show their status and what replaced them."""
     from exhume.formats.leveldb.ranges import has_large, versions_of
 
     lines = (_line(one, "" if one.status == "live" else f"\t[{one.history}]") for one in versions_of(rows))
@@ -344,7 +364,7 @@ def _lines(rows: LeveldbRows) -> Iterable[bytes]:
 
 
 def _line(one: Version, mark: str = "") -> Iterator[bytes]:
-    """The line of a version in chunks: key, value, mark."""
+    """Yield the line of a version in chunks: key, value and `mark`, the text at the end."""
     from exhume.formats.leveldb.wire import key_text, text_pieces
     from exhume.io.values import LargeValue
 

@@ -22,6 +22,7 @@ from exhume.tuples import NamedTuple
 TIMESTAMP = 8
 """Bytes of a timestamp at the end of a key, of the comparators of RocksDB that have one."""
 
+# Names of comparators, as databases store them.
 REVERSE = "rocksdb.ReverseBytewiseComparator"
 INDEXED_DB = "idb_cmp1"
 
@@ -29,9 +30,10 @@ INDEXED_DB = "idb_cmp1"
 class Comparator(NamedTuple):
     """An order of keys.
 
-    `order` returns the sort key of a key, and two keys are the same if it is equal; None for a key that the comparator
-    cannot interpret.  If the comparator is not `known`, keys are sorted and compared as bytes.  The last `timestamp`
-    bytes of a key state which version of the rest it is, newest first.
+    `order` returns the sort key of a key without timestamp, and two keys are the same if it is equal; None for a key
+    that the comparator cannot interpret.  If the comparator is not `known`, keys are sorted and compared as bytes.  The
+    last `timestamp` bytes of a key, a little-endian number, state which version of the rest it is; newer ones sort
+    first.
     """
 
     name: str
@@ -49,7 +51,9 @@ class Comparator(NamedTuple):
         return key[: -self.timestamp] if self.timestamp else key
 
     def sort_key(self, key: bytes) -> tuple[bool, Any, int]:
-        """The sort key of a key, newest timestamp first; invalid keys come last."""
+        """Return (whether the key is invalid, its order, negative timestamp): invalid keys come last, of the same key
+        the newest first.
+        """
         rank = self.order(self.user_key(key))
         stamp = -int.from_bytes(key[-self.timestamp :], "little") if self.timestamp else 0
         return rank is None, key if rank is None else rank, stamp
@@ -59,34 +63,39 @@ class Comparator(NamedTuple):
         if not self.known:
             return None
         one, other = self.sort_key(left), self.sort_key(right)
-        if one[0] or other[0] or one == other:
+        if one[0] or other[0] or one == other:  # an invalid key has no defined order
             return None
         return one < other
 
 
+# Sort key for the reverse order of bytes, which no built-in type has.
 _reversed: Final[Callable[[bytes], Any]] = functools.cmp_to_key(lambda left, right: (left < right) - (left > right))
 
 
 def comparator_of(name: str) -> Comparator:
-    """The comparator of a name."""
+    """Return the comparator with a name. An unknown one orders keys as bytes and says that it is not known."""
     return _KNOWN.get(name) or Comparator(name, known=False, order=bytes)
 
 
-# Chromium's IndexedDB.  Numbers are little-endian, or varints; text is UTF-16, big-endian.
+# Chromium's IndexedDB.  A key starts with the numbers of a database, of an object store in it, and of an index of that
+# store.  Database 0: the key is about all databases; store 0: about one database ("facts" here).  Numbers are
+# little-endian, or varints; text is UTF-16, big-endian, after the number of its characters.
 
 _DATA, _EXISTS, _BLOBS, _FIRST_INDEX = 1, 2, 3, 30
 """Numbers of indexes; those below the last are parts of the store itself, not indexes."""
+# The kinds are named as in the document of the module docstring, which lists their numbers.
 _SIMPLE_GLOBALS, _SCOPES, _FREE_DATABASES, _DATABASE_NAMES = 7, 50, 100, 201
 _SIMPLE_FACTS, _STORE_FACTS, _INDEX_FACTS, _FREE_STORES, _FREE_INDEXES, _STORE_NAMES, _INDEX_NAMES = (
     6, 50, 100, 150, 151, 200, 201,
 )  # fmt: skip
-"""Kinds of facts about all databases, and about one.  Those below the first number have no subject."""
+"""Kinds of facts about all databases, and about one.  A kind below the first number of its line is the whole key."""
 _KINDS: Final = {5: 0, 3: 1, 2: 2, 1: 3, 6: 4, 4: 5, 0: 6}
 """The rank of each kind of key value by its byte: smallest, number, date, text, binary, array, largest."""
+# Bytes of the kinds in `_KINDS` that have a content; smallest (5) and largest (0) have none.
 _TEXT, _DATE, _NUMBER, _ARRAY, _BINARY = 1, 2, 3, 4, 6
-_DOUBLE = struct.Struct("<d")
+_DOUBLE = struct.Struct("<d")  # numbers and dates
 _MOST_NESTED = 200
-"""Arrays in arrays: deeper ones are not looked into."""
+"""Deepest nesting of arrays that is read, well below Python's limit for recursion."""
 
 
 class _NonsenseError(Exception):
@@ -94,23 +103,26 @@ class _NonsenseError(Exception):
 
 
 class _Reader:
-    """Reads a key from its start."""
+    """Reads a key from its start.  Every method raises `_NonsenseError` if it cannot read what it should."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data
-        self.at = 0
+        self.at = 0  # offset of the next byte
 
     @property
     def rest(self) -> bytes:
+        """The bytes that were not read yet."""
         return self.data[self.at :]
 
     def take(self, size: int) -> bytes:
+        """Return the next `size` bytes."""
         if not 0 <= size <= len(self.data) - self.at:
             raise _NonsenseError
         self.at += size
         return self.data[self.at - size : self.at]
 
     def byte(self) -> int:
+        """Return the next byte."""
         return self.take(1)[0]
 
     def varint(self) -> int:
@@ -122,10 +134,11 @@ class _Reader:
         return value
 
     def text(self) -> bytes:
+        """Return a string as its bytes of UTF-16, which sort as Chromium compares strings."""
         return self.take(2 * self.varint())
 
     def value(self, depth: int = 0) -> Any:
-        """A key value as what sorts like it."""
+        """Return a key value as a tuple that sorts like it: its rank in `_KINDS`, then the content."""
         kind = self.byte()
         rank = _KINDS.get(kind)
         if rank is None or depth > _MOST_NESTED:
@@ -138,13 +151,13 @@ class _Reader:
             return rank, self.take(self.varint())
         if kind in (_DATE, _NUMBER):
             number = _DOUBLE.unpack(self.take(_DOUBLE.size))[0]
-            if math.isnan(number):
+            if math.isnan(number):  # not comparable, so not a valid key
                 raise _NonsenseError
             return rank, number
         return (rank,)
 
     def within(self, count: int) -> int:
-        """A number of things that take a byte each at least."""
+        """Return `count`, a number of elements, if so many can follow: each takes at least one byte."""
         if count > len(self.data) - self.at:
             raise _NonsenseError
         return count
@@ -164,6 +177,7 @@ def _indexed_db_key(reader: _Reader) -> Any:
     Raises `_NonsenseError` for bytes that are not such a key.
     """
     head = reader.byte()
+    # The first byte has the lengths of the three numbers, less one: 3 bits, 3 bits, 2 bits.
     widths = (head >> 5 & 7) + 1, (head >> 2 & 7) + 1, (head & 3) + 1
     database, store, index = (int.from_bytes(reader.take(width), "little") for width in widths)
     prefix = database, store, index
@@ -213,12 +227,17 @@ def _database_fact(reader: _Reader) -> Any:
 
 
 def _index_entry(reader: _Reader) -> Any:
-    """The key of the index, then the primary key, then the number that tells equal ones apart."""
+    """Return the sort key of an entry of an index: the indexed value, the primary key, and the number that tells equal
+    ones apart.
+
+    In the stored key, that number is before the primary key; both may be missing.
+    """
     found = reader.value()
-    number = reader.varint() if reader.rest else -1
+    number = reader.varint() if reader.rest else -1  # before any stored number
     return found, (reader.value(), number) if reader.rest else ()
 
 
+# The comparators by name; those of RocksDB with timestamps have ".u64ts" at the end.
 _KNOWN: Final = {
     one.name: one
     for one in (

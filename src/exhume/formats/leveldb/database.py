@@ -3,6 +3,11 @@
 There are two ways of reading: strict methods (`get`, `scan`, see `live.py`) raise at the first broken rule, forensic
 ones (`versions`, `state`, `history`) continue.
 
+A version is an entry of a key: a put, a deletion or a merge operand (a change to the older value), with the sequence
+number of its write.  An item is the same as a tuple that sorts by key, newest first (`table.Item`).  A run is a
+sequence of items in that order; runs are merged.  A column family is a separate set of keys in RocksDB, with a number.
+Files whose role is live make up the current state; other files are left over and "unreferenced".
+
 Spec: LevelDB doc/impl.md; the two sequence rules: `docs/formats/leveldb.md`.
 """
 
@@ -15,6 +20,7 @@ from typing import Any, TypeVar
 
 from exhume.errors import ExhumeError
 from exhume.formats.leveldb import checks
+from exhume.formats.leveldb.batches import LoadedLog
 from exhume.formats.leveldb.checks import Report
 from exhume.formats.leveldb.files import DbFile
 from exhume.formats.leveldb.forensics import TableSurvey, forensic_items, survey_table
@@ -37,7 +43,6 @@ from exhume.formats.leveldb.ranges import (
     unused_rows,
     versions_of,
 )
-from exhume.formats.leveldb.replay import LoadedLog
 from exhume.formats.leveldb.table import Item, RangeDeletion, merge_runs, parts_of, sort_key, whole_keys
 from exhume.formats.leveldb.values import Resolver, add_items, settle_older
 from exhume.formats.leveldb.wire import MAX_SEQUENCE
@@ -65,7 +70,7 @@ class LiveState(NamedTuple):
 class Database(LiveDatabase):
     """An open database.  Thread-safe."""
 
-    _sound: bool | None = None
+    _sound: bool | None = None  # the result of `is_sound`; None: not checked yet
 
     @cached_property
     def _surveys(self) -> dict[str, TableSurvey]:
@@ -124,8 +129,8 @@ class Database(LiveDatabase):
         """
         with self._lock:
             if self._sound is None:
-                room = MOST_KEPT
-                with contextlib.suppress(ExhumeError):
+                room = MOST_KEPT  # bytes that further tables may keep
+                with contextlib.suppress(ExhumeError):  # keeping tables only saves time; the check finds the damage
                     for file in self.tables(Role.LIVE):
                         room -= self.table(file).hold(room)
                 self._sound = is_sound(self, jobs)
@@ -153,6 +158,7 @@ class Database(LiveDatabase):
             logs = [log.items[family] for log in state.logs if family in log.items]
             runs: list[Iterable[list[Item]]] = [parts_of(items) for items in logs]
             runs += self._forensic_runs([f for f in self.tables(Role.LIVE) if f.column_family == family], report)
+            # `carried` has what the versions of a batch say about keys of the next one; see `Sources.resolve`.
             carried = BEGINNING
             for items in whole_keys(merge_runs(runs) if len(runs) > 1 else runs[0] if runs else ()):
                 rows = LeveldbRows(family)
@@ -161,22 +167,28 @@ class Database(LiveDatabase):
                 yield rows
 
     def live_state(self, report: Report = checks.strict) -> LiveState:
-        """Return logs, range deletions, families and last sequence number: without these, no version can be judged."""
+        """Return logs, range deletions, families and last sequence number of the live files; without these, no version
+        can be judged. `report` gets the damage to them.
+        """
         self._prefetch_live()
         logs = [self.load_log(f, report) for f in self.logs(Role.LIVE)]
+        # Without a manifest, no number is too high to be part of the state.
         known = (self.manifest.last_sequence or 0) if self.manifest else MAX_SEQUENCE
         ranges = [r for log in logs for r in log.ranges]
         tables = self.tables(Role.LIVE)
         for file in tables:
             table = self.table(file)
             footer = table.footer_or_none()
-            if footer is not None and footer.family == "rocksdb":
+            if footer is not None and footer.family == "rocksdb":  # LevelDB has no range deletions
                 ranges += [RangeDeletion(*r, file.column_family) for r in table.range_deletions(report)]
         families = {f.column_family for f in tables} | {n for log in logs for n in log.items}
         return LiveState(logs, max([known, *(log.last_sequence for log in logs)]), ranges, sorted(families))
 
     def unreferenced(self, report: Report, *, lean: bool = False) -> Iterator[LeveldbRows]:
-        """The versions in files that the database no longer uses, and those in live logs that it does not take."""
+        """Yield the versions in files that the database no longer uses, and those in live logs that it does not apply.
+        Damage to these files is reported as a warning.
+        """
+        # Entries of logs first, then those of tables.
         for status, family, items in self.unused_items(report):
             for part in parts_of(items):
                 yield unused_rows(family, part, status, report, lean=lean)
@@ -189,9 +201,10 @@ class Database(LiveDatabase):
 
         Tables whose keys do not overlap share a run; a table that is not in order is sorted in memory.
         """
+        # A key here is (user key, inverted packed), the start of an item.
         chains: list[tuple[tuple[bytes, int], list[DbFile]]] = []  # the last key of a run, and its tables
         runs: list[Iterable[list[Item]]] = []
-        sound: list[tuple[tuple[bytes, int], tuple[bytes, int], DbFile]] = []
+        sound: list[tuple[tuple[bytes, int], tuple[bytes, int], DbFile]] = []  # first key, last key, table
         for file in files:
             survey = self.survey(file)
             if not survey.ordered:
@@ -200,6 +213,7 @@ class Database(LiveDatabase):
                 sound.append((survey.first, survey.last, file))
             else:
                 runs.append(self._table_items([file], report))  # no readable items; reading reports the damage
+        # By first key, each table goes to the first run that ends before it.
         for first, last, file in sorted(sound, key=lambda entry: entry[:2]):
             for number, (end, chain) in enumerate(chains):
                 if end < first:
@@ -211,7 +225,7 @@ class Database(LiveDatabase):
         return runs + [self._table_items(chain, report) for _, chain in chains]
 
     def survey(self, file: DbFile) -> TableSurvey:
-        """The survey of a table, which is made once."""
+        """Return the survey of a table (whether it is in order, first and last key), which is made once."""
         found = self._surveys.get(file.name)
         if found is None:
             found = self._surveys[file.name] = survey_table(self.table(file))
@@ -237,18 +251,18 @@ class Database(LiveDatabase):
         With `unreferenced`, versions in files that the database no longer uses are included.  Compaction drops old
         versions, so a past state may be incomplete.
         """
-        now = sequence is None and not unreferenced
+        now = sequence is None and not unreferenced  # then the statuses state what is current
         versions = self.versions(report, unreferenced=unreferenced, older=not now)
         if now:
             yield from (v for v in versions if v.status in CURRENT_STATE)
             return
-        if unreferenced:
+        if unreferenced:  # those come last, file by file
             versions = iter(sorted(versions, key=self.version_key))
         ranges = list(self.live_state(checks.ignore).ranges)
         for (family, *_), group in itertools.groupby(versions, lambda version: self.version_key(version)[:3]):
             # The newest version up to `sequence`; if it is a merge operand, also the older ones down to a base value.
             chain: list[Version] = []
-            for version in group:
+            for version in group:  # newest first
                 key = version.key
                 if (sequence is not None and version.sequence > sequence) or version.status in UNCOMMITTED:
                     continue
@@ -259,19 +273,23 @@ class Database(LiveDatabase):
                     continue  # the computed value: its operands follow, and those up to `sequence` are used
                 if chain and version.sequence == chain[-1].sequence:
                     continue  # another copy
+                # Deleted, by an entry of the key or by a range deletion: nothing older counts.
                 if version.value_type in DELETIONS or any(
                     r.column_family == family and version.sequence < r.sequence and self.covers(r, key)
                     and (sequence is None or r.sequence <= sequence) for r in ranges
                 ):  # fmt: skip
                     break
                 chain.append(version)
-                if version.value_type != ValueTypes.MERGE:
+                if version.value_type != ValueTypes.MERGE:  # a base value
                     break
             if chain:
                 yield self._resolved_version(chain)
 
     def _resolved_version(self, chain: list[Version]) -> Version:
-        """Return the newest version of a chain with the value that the chain makes: operands and a base value."""
+        """Return the newest version of a chain with the value that the chain makes.
+
+        A chain is a list of merge operands, newest first, then the base value if there is one.
+        """
         head = chain[0]
         if head.part[0] == ValueTypes.VALUE:
             return head
@@ -279,20 +297,21 @@ class Database(LiveDatabase):
         value = self.resolve_value(head.column_family, head.key, versions)
         if value is None:
             return head._replace(value=b"", status=Status.UNRESOLVED)
+        # An operand that no newer version replaces is now the live value.
         status = Status.LIVE if head.status is Status.OPERAND and head.superseded_by is None else head.status
         return head._replace(value=value, status=status)
 
     def covers(self, deleted: RangeDeletion, key: bytes) -> bool:
-        """Whether a key is in a deleted range, as the comparator of its column family says."""
+        """Whether a key is in a deleted range, compared as in its column family."""
         order = self.order(deleted.column_family)
         if order.is_bytewise:
             return deleted.first <= key < deleted.stop
-        low, rank, high = map(order.sort_key, (deleted.first, key, deleted.stop))
+        low, rank, high = map(order.sort_key, (deleted.first, key, deleted.stop))  # without timestamps, the third part
         return low[:2] <= rank[:2] < high[:2]
 
     def version_key(self, version: Version) -> Any:
-        """Return the sort key of a version: column family, key, newest first."""
-        rank = self.order(version.column_family).order(version.key)
+        """Return the sort key of a version: column family, whether the key is invalid, key, newest first."""
+        rank = self.order(version.column_family).order(version.key)  # None: the comparator cannot interpret the key
         stamp = (version.extra.timestamp if version.extra is not None else None) or 0
         key = version.key if rank is None else rank
         return version.column_family, rank is None, key, -stamp, -version.sequence

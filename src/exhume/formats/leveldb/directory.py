@@ -1,6 +1,10 @@
-"""A database directory that was opened: its manifest, its files and their readers, and the problem with it.
+"""A database directory that was opened: its manifest, its files and their readers, and the problems with it.
 
 Files are read directly; no database library, no lock, no write.
+
+The file CURRENT names the manifest, which lists the tables of the state and the first log to replay; OPTIONS has
+the settings of RocksDB.  A comparator defines the order of keys, a merge operator how changes to a value are
+applied.  A blob file has large values; tables only refer to them.
 
 Spec: LevelDB doc/impl.md.
 """
@@ -15,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from exhume.errors import ExhumeError, Span
 from exhume.findings import Finding
 from exhume.formats.leveldb import checks
+from exhume.formats.leveldb.batches import LoadedLog, Unused
 from exhume.formats.leveldb.checks import Report
 from exhume.formats.leveldb.comparators import Comparator, comparator_of
 from exhume.formats.leveldb.files import (
@@ -35,7 +40,7 @@ from exhume.formats.leveldb.names import (
     pebble_version,
     plain_names,
 )
-from exhume.formats.leveldb.replay import LoadedLog, Replay, Unused
+from exhume.formats.leveldb.replay import Replay
 from exhume.formats.leveldb.table import Table
 from exhume.formats.leveldb.values import (
     MOST_OPTIONS,
@@ -84,14 +89,14 @@ class DatabaseDirectory:
         """
         self.tree = tree
         self._standalone = standalone
-        self._pool = SourcePool(tree)
-        self.limits = limits
+        self._pool = SourcePool(tree)  # the open files
+        self.limits = limits  # of memory and sizes
         self.sequence_rule = sequence_rule
         self.problems: list[Finding] = []
         self.errors: list[ExhumeError] = []
         report = self._note
         hint_files(tree, plain_names(tree))
-        version = pebble_version(plain_names(tree))
+        version = pebble_version(plain_names(tree))  # None: not a database of Pebble; "" if its version is unknown
         if version is not None:
             report(checks.PEBBLE, span=Span(tree.name, 0, 0), actual=f"format major version {version or 'unknown'}")
         alone = standalone or version is not None  # the manifest of Pebble is not read
@@ -108,7 +113,9 @@ class DatabaseDirectory:
         """An error for each missing log, unless the logs are elsewhere.  They do not prevent reading, as in engines."""
         self._check_logs(report)
         self._tables: dict[str, Table] = {}
+        """Readers of tables, by file name."""
         self._logs: dict[str, LoadedLog] | None = None
+        """Live logs, by file name; None: not read yet."""
         self._prepared: list[Unused] = []
         """Writes of transactions in live logs that were neither committed nor rolled back."""
         self._confirmed = False
@@ -134,7 +141,7 @@ class DatabaseDirectory:
         return old_manifests(self.tree, self.manifest.name if self.manifest else "", self.limits)
 
     def _was_named(self, table: int) -> bool:
-        """Whether a manifest, present or earlier, ever mentioned a table."""
+        """Whether a manifest, the current or an older one, ever mentioned a table."""
         named = self.manifest is not None and table in self.manifest.mentioned
         return named or any(table in each.mentioned for each in self.old_manifests)
 
@@ -168,9 +175,11 @@ class DatabaseDirectory:
             return []
         logs = [file for file in self.files if file.kind == "log"]
         missing = manifest.tracked_logs - {file.number for file in logs}
+        # An older log than `first` does not matter, and a tracked log that is missing is already the finding.
         first = manifest.log_number
         if first and not missing and all(file.number != first for file in logs):
             has_later_log = any(file.role is Role.LIVE for file in logs)
+            # The writer is LevelDB itself, or perhaps dacha, not RocksDB.
             is_leveldb = manifest.comparator is not None and manifest.writer.startswith("leveldb")
             if is_leveldb or not has_later_log:
                 missing.add(first)
@@ -219,13 +228,16 @@ class DatabaseDirectory:
         return self._named_order(file) or self.order(file.column_family)
 
     def _named_order(self, file: DbFile) -> Comparator | None:
+        """The comparator that the properties of a table name; None if they name none."""
         table = Table(self.source(file.name), limits=self.limits)
         name = table.comparator_name(table.properties(checks.ignore)) if table.footer_or_none() is not None else ""
         return comparator_of(name) if name else None
 
     @cached_property
     def _apparent_order(self) -> Comparator:
-        """The order of keys where no manifest names one."""
+        """The order of keys where no manifest names one: that of the tables' properties, else of bytes if the keys are
+        in that order. An empty name stands for an unknown comparator, e.g. if tables disagree.
+        """
         files = [file for file in self.files if file.kind == "table"]
         named = {order.name for file in files if (order := self._named_order(file)) is not None}
         if named:
@@ -238,7 +250,9 @@ class DatabaseDirectory:
         damaged = disorder = False
 
         def note(rule: checks.Rule, *args: object, **kwargs: object) -> None:
+            """Note whether a finding is about the order of keys or about damage."""
             nonlocal damaged, disorder
+            # A fault in the filler of the footer is not one of the blocks.
             damaged |= rule not in (checks.KEY_ORDER, checks.FOOTER_FILL)
             disorder |= rule is checks.KEY_ORDER
 
@@ -260,7 +274,7 @@ class DatabaseDirectory:
 
     @cached_property
     def blobs(self) -> BlobStore:
-        """The blob files."""
+        """The blob files that are present."""
         from exhume.formats.leveldb.blobs import BlobStore
 
         names = {file.number: file.name for file in self.files if file.kind == "blob" and file.size is not None}
@@ -268,17 +282,23 @@ class DatabaseDirectory:
 
     @cached_property
     def resolve(self) -> Resolver:
-        """Returns the value that versions of a key make in a column family; raises what keeps it from being read."""
+        """Function (column family, key, its versions) to the value that they make. Its errors say why a value cannot be
+        read.
+        """
         return resolver_of(self.operators, self.blobs.value)
 
     @cached_property
     def resolve_large(self) -> Resolver:
-        """The same, but notes in `unresolved` and `unread` if a value cannot be determined, and returns None."""
+        """`resolve`, but it returns None instead of raising, and notes the failure in `unresolved` and `unread`. It may
+        return large values.
+        """
         return self._noting(self.resolve)
 
     @cached_property
     def resolve_value(self) -> Held:
-        """Resolve a value that has to fit in memory; None for one above the limit `payload_size`."""
+        """`resolve_large` for values that have to fit in memory: None, and a note, for one above the limit
+        `payload_size`.
+        """
 
         def held(family: int, key: bytes, versions: Versions) -> bytes | None:
             value = self.resolve(family, key, versions)
@@ -299,6 +319,7 @@ class DatabaseDirectory:
                 self.unread.append((key, error))
                 value = None
             if value is None:
+                # By the type of the newest version.
                 self.unresolved.add(f"{type_name(versions[0][0])}")
             return value
 
@@ -341,6 +362,7 @@ class DatabaseDirectory:
         return self._live_logs()[file.name].report_fault(report)
 
     def _replay(self) -> Replay:
+        """A new replay: it remembers transactions from one log to the next."""
         return Replay(self.manifest, self.limits, self.sequence_rule, self._is_dacha)
 
     def _live_logs(self) -> dict[str, LoadedLog]:
@@ -349,11 +371,11 @@ class DatabaseDirectory:
             if self._logs is None:
                 replay = self._replay()
                 self._logs = {file.name: self._loaded(file, replay) for file in self.logs(Role.LIVE)}
-                self._prepared = list(replay.prepared())
+                self._prepared = list(replay.prepared())  # complete only after the last log
             return self._logs
 
     def _loaded(self, file: DbFile, replay: Replay) -> LoadedLog:
-        """The rows of a log, or of what takes its place."""
+        """The rows of a log, or of the blob file that takes its place."""
         if file.kind == "blob":
             from exhume.formats.leveldb.blobs import rows_of
 
@@ -375,10 +397,11 @@ class DatabaseDirectory:
         yield from replay.prepared()
 
     def _is_dacha(self) -> bool:
-        """Return whether the writer is Dacha, by the manifest or by the form of IDENTITY."""
+        """Return whether the writer is dacha EmbeddedDB, by the manifest or by the form of IDENTITY."""
         writer = self.manifest.writer if self.manifest else ""
         if writer == "dacha":
             return True
+        # The manifest fits several writers: only dacha writes IDENTITY (a UUID without a line end) and no OPTIONS.
         names = {f.name for f in self.files}
         if "dacha" not in writer or "IDENTITY" not in names or any(n.startswith("OPTIONS-") for n in names):
             return False

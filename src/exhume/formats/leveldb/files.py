@@ -3,6 +3,10 @@
 A database may have thousands of tables and a bundle thousands of shards, more than a process may keep open: a closed
 one is opened again when it is needed.  Only files with plain names directly inside the directory are opened.
 
+CURRENT names the manifest, which lists the tables of the state.  The role of a file is what the database does with
+it: live files make up the state, obsolete ones once did, orphans are in no manifest.  Pebble is a database whose tables
+have the form of RocksDB's, but whose other files differ.
+
 Spec: LevelDB doc/impl.md, "Files"; db/filename.cc.
 """
 
@@ -36,7 +40,9 @@ from exhume.tuples import NamedTuple
 class DbFile(NamedTuple):
     """One file of the directory (or one that should be there: `role` missing, `size` None).
 
-    `kind`: table, log, blob, manifest, current, other.  `expected_size`, `largest_sequence`: as stated in the manifest.
+    `kind`: table, log, blob, manifest, current, other.  `number`: the one in the name, which the manifest uses.
+    `level`: that of a table in the state; higher levels have older rows.  `expected_size`, `largest_sequence`: as
+    stated in the manifest.
     """
 
     name: str
@@ -69,7 +75,7 @@ def load_manifest(tree: Tree, report: Report, limits: Limits) -> Manifest | None
         manifests = sorted((classify_name(n)[1], n) for n in names if classify_name(n)[0] == "manifest")
         if not manifests:
             return None
-        chosen = manifests[-1][1]
+        chosen = manifests[-1][1]  # the highest number is the newest
     with tree.source(chosen) as source:
         manifest = replay(source, report, limits)
     manifest.name = chosen
@@ -83,6 +89,7 @@ def named_manifest(tree: Tree, report: Report) -> str | None:
         report(checks.NO_CURRENT, span=Span(tree.name, 0, 0))
         return None
     with tree.source(CURRENT) as source:
+        # CURRENT has one short line.
         chosen = parse_current(source.read_up_to(0, 4096), source.span(0, source.size), report)
     if chosen is not None and chosen not in names:
         report(checks.NO_MANIFEST, span=Span(CURRENT, 0, 0), actual=chosen)
@@ -110,14 +117,14 @@ def list_files(tree: Tree, manifest: Manifest | None, was_named: Callable[[int],
     """
     referenced: dict[int, TableFile] = {t.number: t for t in manifest.tables} if manifest else {}
     out: list[DbFile] = []
-    seen: dict[int, str] = {}
+    seen: dict[int, str] = {}  # table number -> file name
     for name in plain_names(tree):
         kind, number = classify_name(name)
         if manifest is not None and name == manifest.name:
             kind = "manifest"  # whatever CURRENT calls it
         with tree.source(name) as source:
             size, whole = source.size, source.span(0, source.size)
-        level, expected, largest = None, None, None
+        level, expected, largest = None, None, None  # what the manifest states of a table
         role, family = _role_of(kind, name, number, manifest)
         if kind == "table":
             if number in seen:
@@ -125,6 +132,7 @@ def list_files(tree: Tree, manifest: Manifest | None, was_named: Callable[[int],
             seen[number] = name
             table = referenced.get(number)
             if table is not None:
+                # `_role_of` decided for the other kinds.
                 role, level, family, expected = Role.LIVE, table.level, table.column_family, table.size
                 largest = table.largest_sequence
                 if size != table.size:
@@ -147,7 +155,7 @@ def list_files(tree: Tree, manifest: Manifest | None, was_named: Callable[[int],
 
 
 def as_of_pebble(file: DbFile) -> DbFile:
-    """A file as it is taken in a database of Pebble: only its tables are read."""
+    """Return a file of a database of Pebble with the role that it has here: only tables are read."""
     kind = kind_in_pebble(file.name, file.kind)
     return file._replace(kind=kind, role=Role.OTHER) if kind == PEBBLE else file
 
@@ -210,9 +218,9 @@ class SourcePool:
         """Keep at most `MOST_OPEN` files of a directory open."""
         self._tree = tree
         self._most = MOST_OPEN
-        self._known: dict[str, PooledSource] = {}
-        self._open: OrderedDict[str, Source] = OrderedDict()
-        self._uses: dict[str, int] = {}
+        self._known: dict[str, PooledSource] = {}  # all that were requested, by name
+        self._open: OrderedDict[str, Source] = OrderedDict()  # least recently used first
+        self._uses: dict[str, int] = {}  # reads in progress, by name: such a file is not closed
         self._lock = threading.Lock()
 
     def source(self, name: str) -> PooledSource:
@@ -224,7 +232,9 @@ class SourcePool:
             return found
 
     def _opened(self, name: str) -> Source:
-        """Return an open file; idle ones that were used least recently are closed. The lock is held."""
+        """Return the open file `name`, and close idle files above the limit, least recently used first. The caller has
+        the lock.
+        """
         source = self._open.get(name)
         if source is None:
             source = self._open[name] = self._tree.source(name)
@@ -234,7 +244,9 @@ class SourcePool:
         return source
 
     def _idle(self, name: str) -> str | None:
-        """The file that was not used for the longest time and is not being read, other than `name`."""
+        """Return the name of the file that was unused for the longest time, other than `name`; None if all are being
+        read.
+        """
         return next((other for other in self._open if not self._uses.get(other) and other != name), None)
 
     def read(self, name: str, offset: int, size: int) -> bytes:
@@ -263,7 +275,7 @@ class SourcePool:
 
 
 class PooledSource(Source):
-    """A file of a pool."""
+    """A file of a pool, which may be closed between two reads. Size, cost and name are kept for that."""
 
     def __init__(self, pool: SourcePool, file: str, opened: Source) -> None:
         """Describe a file that the pool opens again when it is read."""

@@ -1,13 +1,15 @@
 """Reading as much of a table as possible: through its index, or by searching for blocks when footer or index are lost.
 
-Spec: LevelDB doc/table_format.md; `docs/formats/leveldb.md`, "Read".
+A table is a file of sorted entries in blocks.  Its footer, at the end, leads to the index, which has the handle (offset
+and size) of each data block.  After each block come its compression byte and a checksum.  The context of checksums is
+a number of the table that newer RocksDB mixes into all of them.
 
 Blocks that nothing leads to are found by their checksums.  A block has no start mark and no length.  It ends where a
 checksum of its kind fits, and the next one starts there.  For CRC-32C without context the kernel finds every pair of
 start and end; for other kinds, blocks are followed from the start of the table on, and from wherever one may start
 after damage.
 
-Spec: LevelDB doc/table_format.md; RocksDB table/format.h, ChecksumModifierForContext.
+Spec: LevelDB doc/table_format.md; RocksDB table/format.h, ChecksumModifierForContext; `docs/formats/leveldb.md`.
 """
 
 from __future__ import annotations
@@ -37,12 +39,11 @@ SMALLEST = 8
 """Bytes of a block without entries: a restart point, and how many there are."""
 
 PAGE = 4096
+"""Bytes to whose multiples RocksDB's option `block_align` moves the start of a block."""
 
 
 class TableSurvey(NamedTuple):
-    """What one pass over a table shows: whether it is in order throughout, and its first and last
-    `(user key, inverted packed)`.
-    """
+    """Whether a table is in order throughout, and the first two parts of its first and last `Item` (None: no item)."""
 
     ordered: bool
     first: tuple[bytes, int] | None
@@ -54,12 +55,14 @@ def data_handles(table: Table, report: Report) -> Handles | None:
     problems = 0
 
     def count(*args: object, **kwargs: object) -> None:
+        """Count and pass on a finding."""
         nonlocal problems
         problems += 1
         report(*args, **kwargs)  # type: ignore[arg-type]
 
     index = table.index(count) if table.check_footer(report) is not None else BlockIndex.of(())
     footer = table.footer_or_none()
+    # With some of the index left, its blocks are read and its damage is only reported.
     if problems and (not index or footer is None):
         return None
     return index.handles if footer is not None else None
@@ -69,8 +72,9 @@ def forensic_items(table: Table, rank: int, report: Report) -> Iterator[list[Ite
     """Yield the entries of each block that can be read and has any; `rank` is that of the table (see `Item`)."""
     last: Item | None = None
     for number, block in enumerate(readable_blocks(table, report)):
-        items, _ = table.block_items(block, (rank << 33) + 2 * number, report)
+        items, _ = table.block_items(block, (rank << 33) + 2 * number, report)  # ranks of blocks are even; see `Item`
         if items:
+            # An entry that is there twice is not disorder.
             if last is not None and last[:2] != items[0][:2] and not table.follows(last, items[0]):
                 report(checks.KEY_ORDER, "a block starts before the end of the previous one", span=block.span)
             last = items[-1]
@@ -78,7 +82,7 @@ def forensic_items(table: Table, rank: int, report: Report) -> Iterator[list[Ite
 
 
 def readable_blocks(table: Table, report: Report) -> Iterator[TableBlock | LargeBlock]:
-    """The data blocks that can be decompressed, whatever their checksums say."""
+    """Yield the data blocks that can be decompressed, even if their checksums do not match."""
     handles = data_handles(table, report)
     if handles is None:
         yield from find_data_blocks(table)
@@ -90,7 +94,7 @@ def readable_blocks(table: Table, report: Report) -> Iterator[TableBlock | Large
 
 def survey_table(table: Table) -> TableSurvey:
     """Survey a table: whether every readable block is in order, and the first and the last key."""
-    with suppress(ExhumeError):
+    with suppress(ExhumeError):  # damage is what the slower pass below is for
         if (found := _sound_survey(table)) is not None:
             return found
     troubled = False
@@ -119,7 +123,7 @@ def _sound_survey(table: Table) -> TableSurvey | None:
     Raises an error for a damaged index.
     """
     first = last = None
-    for at in range(0, len(table.strict_index), PIECE):
+    for at in range(0, len(table.strict_index), PIECE):  # PIECE blocks, and the following one
         rows = LeveldbRows()
         found = rows.facts() if table.add_blocks(rows, table.strict_index[at : at + PIECE + 1]) else None
         if found is None:
@@ -129,14 +133,13 @@ def _sound_survey(table: Table) -> TableSurvey | None:
 
 
 def find_data_blocks(table: Table) -> Iterator[TableBlock]:
-    """Data blocks found by their checksums alone, in file order; nothing but the footer is trusted, if there is one.
+    """Yield data blocks found by their checksums alone, in file order; of the rest, only a footer is trusted.
 
-    Index, metaindex and property blocks are recognized and left out.  In a table of another kind nothing is searched
+    Index, metaindex and property blocks are recognized and left out. In a table of another kind nothing is searched
     for: its blocks have other contents.
     """
     if table.is_of_another_kind:
         return
-
     found = list(find_blocks(table))
     places = {block.handle for block in found}
     with_entries = [block for block in found if is_entries(table, block)]
@@ -149,6 +152,7 @@ def _is_index(table: Table, block: TableBlock, places: set[Handle], *, is_last: 
     """Return whether the values of a block are handles of other blocks, so that it is an index.
 
     They are if all of them are found blocks; or, since blocks may be damaged or moved, if they follow each other.
+    `places` are the handles of all found blocks; `is_last`: no block with entries follows.
     """
     items, _, _, _ = kernel.internal_entries(block.data, block.tail.end, table.limits.structure_size, 0, None)
     handles = [layout.leading_handle(value) for _, _, _, _, value, _ in items]
@@ -157,8 +161,10 @@ def _is_index(table: Table, block: TableBlock, places: set[Handle], *, is_last: 
         return False
     if all(handle in places for handle in known):
         return True
+    # Some of the blocks that it refers to were not found.
     if len(known) > 1:
         return all(_follows(one, other) for one, other in pairwise(known))
+    # One handle may be chance: require the size of a found block, or that it fills its value in the last block.
     (only,) = known
     if any(only.size == place.size for place in places if place != block.handle):
         return True
@@ -191,6 +197,7 @@ _MOST_TRIED = 10_000_000
 """Ends that a `_Chain` tries in one table: some seconds."""
 _KINDS = ("xxh3", "xxhash64", "xxhash32", "crc32c", "none")
 """Kinds of checksums that are tried in turn where no footer names one; CRC-32C without context comes first."""
+# Compression bytes that may end a block.
 _CODES = bytes(kind for kind in Compressions if kind != Compressions.EARLY_ZSTD)
 _FAMILIES = (("rocksdb", 5), ("leveldb", 0))
 """(family, version) by which a block is decompressed in turn if no footer states them."""
@@ -222,13 +229,15 @@ def _guessed(table: Table) -> Iterator[FoundBlock]:
     """Yield the blocks of a table without a readable footer, so that the kind and context of its checksums are unknown.
 
     Bytes that decompress to entries are taken for a block.  For each kind of checksum, there is a context in which the
-    value stored after them would match; it is the right one if a following block matches in that context too.
+    value stored after them would match; it is the right one if a following block matches in that context too.  If none
+    is, the first likely block is yielded alone.
     """
     head = table.source.read_up_to(0, _FIRST)
     alone: FoundBlock | None = None
-    looked = 0
+    looked = 0  # likely blocks that were tried
     left = [_MOST_ENDS]  # a list, as `_likely` counts it down
     for start in range(len(head)):
+        # A block starts at 0 or after the trailer of another, which starts with a compression byte.
         if start and bytes(head[start - BLOCK_TRAILER : start - BLOCK_TRAILER + 1]) not in _CODE_BYTES:
             continue
         for found, checksum in _likely(head, start, len(head) if start == 0 else start + _LONGEST_AFTER_DAMAGE, left):
@@ -240,6 +249,7 @@ def _guessed(table: Table) -> Iterator[FoundBlock]:
             for kind in _KINDS:
                 value = block_checksum(kind, found.stored + bytes((found.compression,))) or 0
                 modifier = (checksum - value) & _U32
+                # Solve `context_modifier` for the context.
                 base = modifier ^ ((start & _U32) + (start >> 32)) & _U32 if modifier else 0
                 chain = _Chain(table, kind, base)
                 if chain.block_at(found.handle.stop, _FIRST) is not None:
@@ -280,7 +290,7 @@ def _linear(table: Table) -> Iterator[FoundBlock]:
     at, size = 0, table.source.size
     while at < size:
         window = table.source.read_up_to(at, _SCAN_WINDOW)
-        clear = 0
+        clear = 0  # offset in the window after the last block: blocks do not overlap
         for start, end in sorted(kernel.find_blocks(window)):
             if start < clear:
                 continue
@@ -290,17 +300,18 @@ def _linear(table: Table) -> Iterator[FoundBlock]:
                 clear = end + BLOCK_TRAILER
         if at + len(window) >= size:
             break
+        # The next window overlaps this one, so that no block is cut, but starts after the last block found.
         at += max(clear, len(window) - _SCAN_OVERLAP)
 
 
 def _decoded(table: Table, found: list[FoundBlock]) -> Iterator[TableBlock]:
-    """The blocks that can be decompressed, with the table's dictionary where that is among them."""
+    """Yield the blocks that can be decompressed; a found block without entries may be the dictionary of the others."""
     dictionaries = [b""]
     dictionaries += [
         one.stored for one in found if one.compression == Compressions.NONE and _decode(table, one) is None
     ]
     for one in found:
-        for dictionary in dictionaries[-2:]:
+        for dictionary in dictionaries[-2:]:  # none, or the last candidate, which may be wrong
             block = _decode(table, one, dictionary)
             if block is not None:
                 yield block
@@ -308,7 +319,7 @@ def _decoded(table: Table, found: list[FoundBlock]) -> Iterator[TableBlock]:
 
 
 def _decode(table: Table, found: FoundBlock, dictionary: bytes = b"") -> TableBlock | None:
-    """A block, if it decompresses to something with restart points; None otherwise."""
+    """Return a block, if it decompresses to something whose restart points are inside it; None otherwise."""
     footer = table.footer_or_none()
     families = _FAMILIES if footer is None else ((footer.family, footer.version),)
     known = table.dictionary if footer is not None else None
@@ -322,7 +333,7 @@ def _decode(table: Table, found: FoundBlock, dictionary: bytes = b"") -> TableBl
             end, restarts = block.tail
         except ExhumeError:
             continue
-        if restarts and max(restarts) <= end:
+        if restarts and max(restarts) <= end:  # restart points are offsets of entries
             return block
     return None
 
@@ -338,7 +349,7 @@ def is_entries(table: Table, block: TableBlock) -> bool:
 
 
 class _Chain:
-    """Follows the blocks of a table from one to the next."""
+    """Follows the blocks of a table from one to the next: a block ends where a checksum fits, and the next starts."""
 
     def __init__(self, table: Table, kind: str, base: int) -> None:
         """Follow blocks of a table whose checksums are of `kind`; `base` is the checksum's context."""
@@ -350,6 +361,7 @@ class _Chain:
         self.left = _MOST_TRIED
         """Ends that may still be tried."""
         self._window = b""
+        """Bytes of the table that were read last."""
         self._first = 0
         """Offset of the window in the file."""
 
@@ -359,6 +371,7 @@ class _Chain:
         A block that starts where the one before it ends may be long; at a guessed start, only a short one is tried.
         """
         longest = _LONGEST
+        # What precedes a start after damage is not known to be a block, so only short ones are tried there.
         while at < self.room - BLOCK_TRAILER and self.left > 0:
             found = self.block_at(at, longest)
             if found is not None:
@@ -383,18 +396,22 @@ class _Chain:
         return self._window[start - self._first : start - self._first + size]
 
     def block_at(self, start: int, longest: int) -> FoundBlock | None:
-        """The block that starts there; None when no checksum fits."""
+        """Return the block that starts at `start` and has at most about `longest` bytes; None when no checksum fits.
+
+        The checksum of all bytes from `start` is computed as they go by, and compared at every possible end.
+        """
         running = RunningChecksum(self.kind)
         done = start
-        step = 1 << 16
+        step = 1 << 16  # bytes per chunk
         while done < min(self.room, start + longest) and self.left > 0:
             piece = self._bytes(done, step + BLOCK_TRAILER)
-            fed = 0
+            fed = 0  # bytes of the chunk that are in the checksum
             for at in _ends(piece, min(step, len(piece) - BLOCK_TRAILER + 1)):
                 self.left -= 1
                 running.update(piece[fed:at])
                 compression, checksum = flat_block_trailer(piece, at, len(piece))[1:]
                 value = sealed_checksum(self.kind, running, compression)
+                # `sealed_checksum` does not add the compression byte: it is content if the block does not end here.
                 running.update(piece[at : at + CHECKSUMMED])
                 fed = at + CHECKSUMMED
                 end = done + at
@@ -407,22 +424,25 @@ class _Chain:
         return None
 
     def _fits(self, start: int, end: int, compression: int, checksum: int, value: int) -> bool:
+        """Whether the computed `value`, in context, is the stored `checksum`; without checksums, entries decide."""
         if (value + context_modifier(self.base, start)) & _U32 != checksum:
             return False
         return self.kind != "none" or self._is_block(start, end, compression)
 
     def _is_block(self, start: int, end: int, compression: int) -> bool:
+        """Whether the bytes `[start, end)` of the table decompress to entries."""
         stored = self.table.source.read_at(start, end - start)
         block = _decode(self.table, FoundBlock(Handle(start, end - start), stored, compression, Verdict.NONE))
         return block is not None and is_entries(self.table, block)
 
 
+# `_CODES` as single bytes, and as a translation table to 1 (a compression byte) and 0.
 _CODE_BYTES = frozenset(bytes((code,)) for code in _CODES)
 _MARKED = bytes(1 if code in _CODES else 0 for code in range(256))
 
 
 def _ends(piece: bytes, stop: int) -> Iterator[int]:
-    """Yield the offsets at which a block may end: those of bytes that are a known compression type."""
+    """Yield the offsets below `stop` at which a block may end: those of bytes that are a known compression type."""
     marks = piece[: max(0, stop)].translate(_MARKED)
     at = marks.find(1)
     while at >= 0:

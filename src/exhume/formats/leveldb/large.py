@@ -1,5 +1,9 @@
 """Table blocks and log records that are too large for memory, and the large values in them.
 
+A block is a part of a table: entries, then restart points (the offsets of entries with complete keys; other keys omit
+what they share with the key before), then how many these are.  Blocks may be compressed.  A large block is decompressed
+for every use, in chunks, and its large values become `LargeValue`.
+
 Spec: LevelDB doc/table_format.md, doc/log_format.md.
 """
 
@@ -62,27 +66,29 @@ RUNNING: Final = frozenset(("crc32c", "xxhash32", "xxhash64", "xxh3"))
 RESTARTS_IN_CHUNKS: Final = 1 << 22
 """Most restart points of a block that is read in chunks."""
 
+# 64 and 32 bits; _TOP minus (sequence << 8 | type) sorts newer entries first.
 _TOP: Final = (1 << 64) - 1
 _U32: Final = 0xFFFFFFFF
 
 
 class LargeBlock:
-    """A data block in its file; see `Block`."""
+    """A data block that stays in its file and is read in chunks; otherwise like `table_blocks.TableBlock`."""
 
     handle: Handle
     source: Source
     codec: str
     verdict: Verdict
     size: int
+    """Uncompressed bytes."""
 
     def __init__(self, handle: Handle, file: BlockOwner, codec: str, verdict: Verdict, content: StoredContent) -> None:
         """Read the block once, to find its uncompressed size and its restart count (in the last 4 bytes)."""
         self.handle, self.source, self.codec, self.verdict = handle, file.source, codec, verdict
         self._limits = file.limits
-        self._long = min(LONG, file.limits.payload_size)
-        self._content = content
+        self._long = min(LONG, file.limits.payload_size)  # bytes above which a value is left in the file
+        self._content = content  # decompresses ranges of the block
         self.size, tail = content.tail(NUM_RESTARTS.size)
-        # Without a count there are too many restarts: it does not fit.
+        # Without a count (a block of fewer than 4 bytes), take the most: then it does not fit.
         count: int = NUM_RESTARTS.unpack(tail)[0] if len(tail) == NUM_RESTARTS.size else _U32
         self.end: int = self.size - NUM_RESTARTS.size - RESTART.size * count
         """Where the entries end."""
@@ -107,18 +113,22 @@ class LargeBlock:
         return [one for (one,) in RESTART.iter_unpack(found)]
 
     def value(self, start: int, size: int) -> LargeValue:
-        """A value in the block."""
+        """Return the value of `size` bytes at offset `start` in the uncompressed block, to be read on request."""
         span = self.span.in_payload(start, start + size)
         return LargeValue(size, lambda: self._content.pieces(start, start + size), self._limits, span)
 
     def entries(self, rank: int, place: Any) -> tuple[list[tuple[Any, ...]], int, int, int]:
-        """The entries as `kernel.internal_entries` returns them; values above `LONG` bytes, or
-        the limit `payload_size`, are `LargeValue`."""
+        """Return the entries of the block as `kernel.internal_entries` does: (items, offset where reading stopped,
+        problem, offset of the first entry out of order or -1).
+
+        Values above `LONG` bytes, or above the limit `payload_size`, are `LargeValue`.
+        """
         from exhume.codecs.passing import ForwardReader
 
         forward = ForwardReader(self._content.pieces(0, self.end))
         out: list[tuple[Any, ...]] = []
         self.starts = set()
+        # `last` is the sort key of the entry before, `budget` the bytes that keys may still have in total.
         previous, last, disorder, budget = b"", (b"", -1), -1, self._limits.structure_size
         while forward.at < self.end:
             # The three lengths, and what they would lead outside of.
@@ -155,7 +165,9 @@ class LargeBlock:
 
 
 def _lengths(data: bytes) -> tuple[int, int, int, int] | None:
-    """The three lengths of an entry, and the bytes that they take; None if they cannot be read."""
+    """Return (shared key bytes, further key bytes, value bytes, bytes that these lengths take) of an entry; None if
+    they cannot be read.
+    """
     found, at = [], 0
     try:
         for _ in range(3):
@@ -172,9 +184,10 @@ def _lengths(data: bytes) -> tuple[int, int, int, int] | None:
 def read_large(
     file: BlockOwner, handle: Handle, report: Report, dictionary: bytes | None, *, forced: bool = False
 ) -> LargeBlock | None:
-    """A block within its file that is read in chunks; None for one that has to be read as a whole.
+    """Return a block that is read in chunks; None for one that has to be read as a whole, or cannot be read.
 
     A wrong checksum is reported, unless the block is `forced`: then it was read before, and was too large for memory.
+    `dictionary` primes the codec; None if it cannot be read.
     """
     _, family, version, _, _ = file.rules
     source, (offset, size) = file.source, handle
@@ -261,7 +274,7 @@ def record_pieces(
 
     Raises `SourceError`, and `CodecError` for a file that changed.
     """
-    at = 0
+    at = 0  # offset in the content of the next part
     if is_compressed:
         from exhume.codecs.zstd import zstd_stream
 

@@ -1,7 +1,9 @@
 """Converts bytes of the LevelDB family to values: the results of the generated readers in the terms of the format.
 
-This module adds what a schema cannot express: how keys with a shared prefix are completed, which versions of a footer
-are read, and what the operations of a batch mean.
+This module adds what a schema cannot express: which versions of a footer are read, and what the operations of a batch
+mean.  A generated reader (`read_...`, `flat_...`) raises `LayoutError`; `with reading(where)` turns it into an error
+with a place.  A handle is the position of a block in a table; a version edit is a record of the manifest, which lists
+the tables; a write batch is a record of a log; a blob file has large values, which other files refer to.
 """
 
 from __future__ import annotations
@@ -57,6 +59,7 @@ from exhume.tuples import NamedTuple
 NEWEST_VERSION = 7
 """Newest `format_version` of RocksDB tables that is read."""
 BLOCK_TRAILER = TRAILER.size
+"""Bytes after a block: its compression and its checksum."""
 MOST_RESTARTS = 1 << 28
 """The number of restart points is below this; the bits above are flags."""
 
@@ -99,6 +102,7 @@ def parse_footer(tail: bytes, where: Span, origin: int = 0) -> Footer | None:
 
 
 def _handle(raw: LeveldbBlockHandle) -> Handle:
+    """Return a generated handle as a `Handle`."""
     return Handle(raw.ofs_block, raw.len_block)
 
 
@@ -189,7 +193,7 @@ def fills_block(block: bytes) -> bool:
     """
     try:
         raw, _ = read_leveldb_block(block, 0, len(block))
-        raw.restarts, raw.buckets  # noqa: B018 - both are read on request
+        raw.restarts, raw.buckets  # noqa: B018 - both are read on request, and fail if they do not fit
         columns = scan_entry(block, 0, raw.ofs_restarts)
     except FAILURES:
         return False
@@ -212,6 +216,7 @@ def fills_filter(block: bytes) -> bool:
 _NOT_SKIPPED = 64
 """A bit of the number of a table's attribute: a reader that does not know the attribute cannot read the table."""
 
+# Fields of `VersionEdit` that are numbers, by the tags of their records.
 _COUNTERS: Final[Mapping[int, str]] = {
     Tags.LOG_NUMBER: "log_number",
     Tags.NEXT_FILE_NUMBER: "next_file_number",
@@ -291,7 +296,7 @@ def _tracked_logs(raw: edits.LeveldbVersionEdit) -> dict[str, Any]:
 
 def _check_attributes(raw: edits.NewFile | edits.NewFile2 | edits.NewFile3 | edits.NewFile4, where: Span) -> None:
     """Raise `UnsupportedFeatureError` for an attribute of a table that is not known and may not be skipped."""
-    for one in raw.attributes if isinstance(raw, edits.NewFile4) else ():
+    for one in raw.attributes if isinstance(raw, edits.NewFile4) else ():  # the only form with attributes
         if one.tag & _NOT_SKIPPED and one.tag not in tuple(AttributeTags):
             raise UnsupportedFeatureError(
                 "an unknown attribute of a table", span=where, field_path="attributes.tag", actual=one.tag
@@ -304,7 +309,7 @@ def _table_file(raw: edits.NewFile | edits.NewFile2 | edits.NewFile3 | edits.New
     if isinstance(raw, edits.NewFile4):
         named = (one.data for one in raw.attributes if one.tag == AttributeTags.OLDEST_BLOB_FILE_NUMBER)
         blob = next((whole_number(bytes(data.data)) for data in named if data is not None), None)
-    ranged = raw.file if isinstance(raw, edits.NewFile4) else raw
+    ranged = raw.file if isinstance(raw, edits.NewFile4) else raw  # a `NewFile`, `NewFile2` or `NewFile3`
     file = ranged.file if isinstance(ranged, edits.NewFile2) else ranged
     bounds: tuple[int | None, int | None] = (None, None)
     if not isinstance(ranged, edits.NewFile):
@@ -328,7 +333,7 @@ def parse_compression(data: bytes) -> int | None:
 
 
 def parse_timestamp_sizes(data: bytes) -> dict[int, int] | None:
-    """The sizes of timestamps by column family in such a fragment; None if they cannot be read."""
+    """The sizes of timestamps by column family that a log states in a fragment; None if they cannot be read."""
     try:
         sizes = _note(data, FragmentTypes.USER_DEFINED_TIMESTAMP_SIZE).timestamp_sizes
     except LayoutError:
@@ -337,6 +342,7 @@ def parse_timestamp_sizes(data: bytes) -> dict[int, int] | None:
 
 
 def _note(data: bytes, kind: int) -> FragmentData:
+    """Parse a fragment of this type that is about the log itself."""
     return read_fragment_data(data, 0, len(data), 0, False, False, kind)[0]
 
 
@@ -360,8 +366,11 @@ class BlobHead(NamedTuple):
     len_key: int
     len_value: int
     expiration: int
+    """Time at which the value expires; 0 in today's files."""
     head_checksum: int
+    """The checksum of the three numbers before it."""
     checksum: int
+    """The checksum of key and value."""
 
 
 class BlobIndex(NamedTuple):
@@ -455,8 +464,7 @@ class TransactionMark(NamedTuple):
 class Batch(NamedTuple):
     """A write batch: the first sequence number, the stated number of operations, and those that could be read.
 
-    `problem` is where and why reading stopped; `marks` are those of transactions among the
-    operations.
+    `problem` is where and why reading stopped; `marks` are those of transactions among the operations.
     """
 
     sequence: int

@@ -1,5 +1,8 @@
 """Index blocks of RocksDB with delta-encoded handles: keys and handles are completed entry by entry.
 
+An index block has an entry for each data block: a key that no key of the block is above, and the handle of the block
+(offset and size).  Delta-encoded: most entries store only how the size differs from that of the block before.
+
 Spec: RocksDB block_based/block.h, IndexBlockIter::DecodeCurrentValue; table/format.cc, IndexValue::DecodeFrom.
 """
 
@@ -19,7 +22,7 @@ from exhume.tuples import NamedTuple
 
 class _Entry(NamedTuple):
     """An entry as it is stored: `handle` is None if `change` states it; `span` is that of all of it, `counts`
-    that of its lengths.
+    that of its lengths.  `shared`: bytes of the key that are those of the key before; `suffix`: its other bytes.
     """
 
     shared: int
@@ -38,8 +41,10 @@ def parse_index_delta(payload: bytes, where: Span) -> list[tuple[bytes, Handle]]
         found = block.entries.entries
 
     def entries() -> Iterator[_Entry]:
+        """Yield the entries, which the reader returns as columns (`found`)."""
         columns = (found.at, found.len_shared, found.key_suffix_start, found.key_suffix_end)
         for index, (at, shared, start, end) in enumerate(zip(*columns, strict=True)):
+            # An entry that shares nothing with the key before, at a restart point, has a complete handle.
             handle = None if shared else Handle(found.handle_ofs_block[index], found.handle_len_block[index])
             spans = where.sub(at, start), where.sub(at, end)
             yield _Entry(shared, payload[start:end], handle, found.raw_delta[index], *spans)
@@ -55,6 +60,7 @@ def parse_index_first_key(payload: bytes, where: Span) -> list[tuple[bytes, Hand
         found: list[Entry] = [keyed.entry for keyed in block.entries.entries]
 
     def entries() -> Iterator[_Entry]:
+        """Yield the entries, which the reader returns as objects (`found`)."""
         for entry in found:
             handle = None if entry.handle is None else Handle(entry.handle.ofs_block, entry.handle.len_block)
             yield _Entry(entry.len_shared, bytes(entry.key_suffix), handle, entry.raw_delta or 0, where, where)
@@ -80,7 +86,7 @@ def _complete(entries: Iterable[_Entry], path: str) -> list[tuple[bytes, Handle]
         if one.handle is not None:
             handle = one.handle
         else:
-            size = handle.size + ((one.change >> 1) ^ -(one.change & 1))
+            size = handle.size + ((one.change >> 1) ^ -(one.change & 1))  # zigzag: 0, -1, 1, -2, 2 ...
             handle = Handle(min(handle.stop, MAX_U64), min(size, MAX_U64))  # beyond that there is no file anyway
         if handle.size < 0:
             raise StructureError(

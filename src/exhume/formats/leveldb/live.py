@@ -1,5 +1,10 @@
 """The live state of a database, read strictly: every method raises at the first broken rule on its way.
 
+It is the newest version of each key, from logs and tables, up to the last sequence number of the state; a deletion
+hides older versions.  Entries come as items, (key, inverted, rank, offset, value, place), where inverted is 2^64 - 1
+minus (sequence << 8 | type): see `table.Item`.  Column families are sets of keys with numbers; the default one is 0.
+Level 0 of the tables has those that may overlap; the tables of a deeper level do not.
+
 Spec: LevelDB doc/impl.md.
 """
 
@@ -33,7 +38,7 @@ from exhume.io.values import LargeValue, whole
 
 T = TypeVar("T")
 
-_TOP = (1 << 64) - 1
+_TOP = (1 << 64) - 1  # minus `inverted`: sequence number and type of an item
 RANGE = int(ValueTypes.RANGE_DELETION)
 
 
@@ -74,7 +79,7 @@ class LiveDatabase(DatabaseDirectory):
             yield key, (_TOP - inverted) >> 8, whole(value)
 
     def live_families(self) -> list[int]:
-        """The numbers of the column families that were not dropped."""
+        """Return the numbers of the column families that were not dropped, sorted."""
         return sorted(n for n, f in self.manifest.families.items() if not f.dropped) if self.manifest else [0]
 
     def live_versions(self, start: bytes | None = None, stop: bytes | None = None) -> Iterator[Version]:
@@ -103,6 +108,7 @@ class LiveDatabase(DatabaseDirectory):
         runs: dict[int, list[Run]] = {}
         chosen = self.live_families() if families is None else families
         for family in chosen:
+            # Only keys in the order of bytes can be merged from runs; others are sorted in memory.
             if self.order(family).is_bytewise:
                 logs = {f.number: self._live_items(f, family) for f in self.logs(Role.LIVE)}
                 runs[family] = self._runs(family, logs)
@@ -129,13 +135,16 @@ class LiveDatabase(DatabaseDirectory):
         sources = Sources({}, ceiling, ranges, resolver, live=True, lean=lean)
         rows = sources.ordered(family, items, self.order(family))
         rows.choose(True, start, stop, None)
-        odd = rows.cut(PUT_FLAGS)
+        odd = rows.cut(PUT_FLAGS)  # (place, type) of the first version whose type is not known
         if odd is not None:
             checks.raise_rule(checks.VALUE_TYPE, span=rows.places[odd[0]].span, actual=odd[1])
         return rows
 
     def _runs(self, family: int, logs: Mapping[int, LogItems | None]) -> list[Run]:
-        """The live tables and the items of logs in a column family, by their numbers."""
+        """Return the live tables and the items of logs in a column family, in the order of their numbers.
+
+        `logs` has the items of each log; None or empty ones are left out.
+        """
         found: dict[int, Run] = {number: items for number, items in logs.items() if items}
         found |= {f.number: self.table(f) for f in self.tables(Role.LIVE) if f.column_family == family}
         return [run for _, run in sorted(found.items(), key=itemgetter(0))]
@@ -198,6 +207,7 @@ class LiveDatabase(DatabaseDirectory):
                 chain = []
             if stop is not None and key >= stop:
                 return
+            # An older version of a key that is done.
             if key == last and not chain:
                 continue
             packed = _TOP - inverted
@@ -205,6 +215,7 @@ class LiveDatabase(DatabaseDirectory):
             if number > ceiling or kind == RANGE:
                 continue
             last = key
+            # Whether the key has no value from here on down.
             gone = kind in DELETIONS or (
                 ranges and any(r.first <= key < r.stop and r.sequence > number for r in ranges)
             )
@@ -212,6 +223,7 @@ class LiveDatabase(DatabaseDirectory):
                 checks.raise_rule(checks.VALUE_TYPE, span=place.span, actual=kind)
             if not gone and kind == ValueTypes.MERGE:
                 chain.append(item)
+            # The base value of the operands, or a deletion, which ends them.
             elif chain:
                 yield self._resolved(chain if gone else [*chain, item], column_family, strict)
                 chain = []
@@ -239,6 +251,7 @@ class LiveDatabase(DatabaseDirectory):
 
     @cached_property
     def _last_sequence(self) -> int:
+        """The result of `last_sequence`, computed once; without a manifest, no number is too high."""
         self._prefetch_live()
         last = (self.manifest.last_sequence or 0) if self.manifest else MAX_SEQUENCE
         return max([last, *(self.load_log(f).last_sequence for f in self.logs(Role.LIVE))])
@@ -253,7 +266,7 @@ class LiveDatabase(DatabaseDirectory):
 
     @cached_property
     def _range_deletions(self) -> list[RangeDeletion]:
-        """Return the range deletions of live logs and tables."""
+        """The range deletions of live logs and tables; LevelDB's tables have none."""
         out = [r for f in self.logs(Role.LIVE) for r in self.load_log(f).ranges]
         for file in self.tables(Role.LIVE):
             table = self.table(file)
@@ -262,14 +275,18 @@ class LiveDatabase(DatabaseDirectory):
         return out
 
     def updates_in_place(self) -> list[Finding]:
-        """The values in live logs that RocksDB may hide, see LDB-114; none where a log cannot be read."""
+        """Return a finding for each value in live logs that RocksDB may hide; none if a log cannot be read.
+
+        With its option for updates in place, RocksDB keeps the sequence number of a value's first write.  A range
+        deletion between the first and the last write then hides the value (LDB-114).
+        """
         found = CappedFindings()
         try:
             logs = [self.load_log(file, checks.ignore) for file in self.logs(Role.LIVE)]
         except ExhumeError:
             return []
         ranges = [one for log in logs for one in log.ranges]
-        named = updated_in_place(self._options()) if ranges else ()
+        named = updated_in_place(self._options()) if ranges else ()  # names of the column families with that option
         for family in sorted({one.column_family for one in ranges} if named else ()):
             families = self.manifest.families if self.manifest is not None else {0: ColumnFamily()}
             if family not in families or families[family].name not in named:
@@ -279,7 +296,7 @@ class LiveDatabase(DatabaseDirectory):
             runs = [log.items[family] for log in logs if family in log.items]
             for key, versions in itertools.groupby(heapq.merge(*runs), itemgetter(0)):
                 newest, first = _first_write(versions)
-                if newest is None or (last := (_TOP - newest[1]) >> 8) == first:
+                if newest is None or (last := (_TOP - newest[1]) >> 8) == first:  # written once, or not a value
                     continue
                 if first < max((one.sequence for one in mine if _covers(one, key, order)), default=0) < last:
                     found.append(checks.IN_PLACE.finding(span=newest[5].span, actual=key))
@@ -299,6 +316,7 @@ class LiveDatabase(DatabaseDirectory):
         yield from runs[0] if len(runs) == 1 else heapq.merge(*runs)
 
     def _live_items(self, file: DbFile, family: int) -> LogItems | None:
+        """The items of a live log in a column family; None without any."""
         return self.load_log(file).items.get(family)
 
     @cached_property
@@ -307,7 +325,9 @@ class LiveDatabase(DatabaseDirectory):
         return {}
 
     def _live_tables(self, family: int) -> tuple[list[Table], list[Level]]:
-        """Tables that may overlap one another, and levels of tables that do not."""
+        """Return (tables of level 0, which may overlap, other levels of a column family); without a manifest, levels
+        are not known and all tables may overlap.
+        """
         found = self._levels.get(family)
         if found is None:
             tables = {f.number: self.table(f) for f in self.tables(Role.LIVE)}
@@ -326,7 +346,9 @@ class LiveDatabase(DatabaseDirectory):
         return found
 
     def spans(self, start: bytes, stop: bytes) -> dict[str, tuple[int, int]]:
-        """The places of the blocks in each undamaged live table that have keys in `[start, stop)`, by file name."""
+        """Return the place of the blocks in each undamaged live table that have keys in `[start, stop)`: (first offset,
+        end) by file name.
+        """
         out: dict[str, tuple[int, int]] = {}
         for file in self.tables(Role.LIVE) if self.is_bytewise else ():
             with contextlib.suppress(ExhumeError):
@@ -351,16 +373,20 @@ def _first_write(versions: Iterable[Item]) -> tuple[Item | None, int]:
         packed, value = _TOP - one[1], one[4]
         if packed & 0xFF == RANGE:
             continue
+        # `held`: bytes of the value.
         held = len(value or b"")
         if newest is None and packed & 0xFF in checks.KNOWN_PUTS - {ValueTypes.MERGE}:
             newest, kind = one, packed & 0xFF
         elif newest is None or packed & 0xFF != kind or held < size:
-            break
+            break  # the next newer write did not fit in its place
         number, size = packed >> 8, held
     return newest, number
 
 
 def _covers(one: RangeDeletion, key: bytes, order: Comparator) -> bool:
-    """Whether a range deletion may be for a key, whatever their sequence numbers."""
+    """Whether a key may be in the range of a deletion, whatever their sequence numbers.
+
+    With an unknown comparator it may be in any.
+    """
     before = order.precedes(key, one.stop) or not order.known
     return before and order.precedes(key, one.first) is not True

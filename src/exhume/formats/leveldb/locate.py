@@ -1,4 +1,8 @@
-"""Tables and blob files inside raw bytes, by the magic number that ends a table and begins a blob file."""
+"""Tables and blob files inside raw bytes (carving), by the magic number that ends a table and begins a blob file.
+
+A table has blocks, then the metaindex and the index (blocks that lead to the others), then the footer with their
+places and the magic number.  So its start is found from its end, whose offsets count from the start.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +19,7 @@ from exhume.io.source import Source
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.recovery import CarvedArchive, CarveVerdict, VerifiedBy
 
-_LARGEST = 1 << 40  # bytes of a plausible file
+_LARGEST = 1 << 40  # bytes of a plausible file; more is an incorrect footer
 
 
 def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: int = 1) -> CarvedArchive | None:
@@ -32,7 +36,7 @@ def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: i
     if size is None or size > _LARGEST:
         return None
     start = end - size
-    if start < 0:
+    if start < 0:  # the image has only the end of the table
         return CarvedArchive("leveldb", source.span(0, end), CarveVerdict.PARTIAL, 0.4)
     found: list[Finding] = []
     report = checks.collector(found.append)
@@ -47,6 +51,7 @@ def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: i
     bad = tuple(finding for finding in found if finding.is_problem)
     span = source.span(start, end)
     verdict = CarveVerdict.of(bad, proof)
+    # A damaged table without a readable index may be no table; 0.99: several structures agree.
     confidence = 0.3 if verdict is CarveVerdict.DAMAGED and not index else 0.99
     return CarvedArchive("leveldb", span, verdict, confidence, bad[:10], proof)
 
@@ -56,6 +61,7 @@ def _locate_blobs(source: Source, start: int, limits: Limits) -> CarvedArchive |
 
     One without a footer was not closed, or is cut: its end is not known.
     """
+    # End of the last intact record.
     end = max(
         (record.end for record in BlobFile(source.window(start, source.size), limits).sealed_records()), default=0
     )
@@ -74,7 +80,7 @@ def _locate_blobs(source: Source, start: int, limits: Limits) -> CarvedArchive |
 def _size(source: Source, end: int, limits: Limits) -> int | None:
     """The size of the table that ends at `end`; None if the footer there, or the metaindex, makes no sense.
 
-    Metaindex and index are the last blocks before the footer, so the further of their ends is where the footer starts.
+    Metaindex and index are the last blocks before the footer: the end of the one that is nearer to it is its offset.
     From RocksDB version 6 the footer has no place for them: the metaindex precedes the footer, and one of the blocks
     that it names precedes the metaindex.
     """
@@ -88,7 +94,7 @@ def _size(source: Source, end: int, limits: Limits) -> int | None:
         return None
     if footer.index_handle is not None:
         return max(footer.metaindex.stop, footer.index_handle.stop) + footer.size
-    last = footer.metaindex.size + BLOCK_TRAILER + footer.size
+    last = footer.metaindex.size + BLOCK_TRAILER + footer.size  # bytes from the start of the metaindex
     if last > end:
         return None
     tail = Table(source.window(end - last, end), limits=limits)
@@ -102,6 +108,6 @@ def _size(source: Source, end: int, limits: Limits) -> int | None:
 
 
 def _prevented(rule: Rule, detail: str = "", **more: Any) -> None:
-    """Raise the error of what could not be checked, and ignore all else."""
+    """Raise the error of a rule that could not be checked (the table may be fine), and ignore all others."""
     if rule.severity is Severity.UNCHECKED:
         checks.raise_rule(rule, detail, **more)

@@ -1,8 +1,12 @@
 """Log framing and write batches: every readable record, whatever is between the records.
 
-`LogReader` does not stop at damage: after a broken fragment, it searches for the next intact one in the same 32 KiB
-block, then in the next block.  The `Report` that it is given decides what happens at damage: `strict` raises, a
-collector continues.
+A record is stored as one or more fragments, each with a header (checksum, length, type), since none crosses the end of
+a 32 KiB block.  A recycled log is one of RocksDB that overwrites the file of an old log: after its end, fragments of
+the earlier use remain, and the fragments state the number of their log.
+
+`LogReader` does not stop at damage: after a broken fragment, it searches for the next intact one in the same block,
+then in the next block.  The `Report` that it is given decides what happens at damage: `strict` raises, a collector
+continues.
 
 Spec: LevelDB doc/log_format.md, db/write_batch.cc; RocksDB db/log_format.h.
 """
@@ -21,10 +25,26 @@ from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.checks import Report
 from exhume.formats.leveldb.large import inflated, record_pieces
 from exhume.formats.leveldb.layout import LayoutError, flat_fragment, parse_compression, parse_timestamp_sizes
-from exhume.formats.leveldb.layout_facts import CHECKED, FRAGMENT, ZSTD_MAGIC, FragmentTypes, LogCompressions
+from exhume.formats.leveldb.layout_facts import (
+    CHECKED,
+    FIRST,
+    FRAGMENT,
+    FULL,
+    KNOWN_FRAGMENTS,
+    LAST,
+    MAY_SKIP,
+    MIDDLE,
+    NUMBERED_FRAGMENTS,
+    RECORD_FRAGMENTS,
+    RECYCLABLE,
+    TIMESTAMP_FRAGMENTS,
+    ZSTD_MAGIC,
+    FragmentTypes,
+    LogCompressions,
+)  # fmt: skip
+from exhume.formats.leveldb.model import Fragment, LogRecord
 from exhume.io.source import Source
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from exhume.io.output.scratch import Spool
@@ -33,55 +53,12 @@ BLOCK = 32 << 10
 """Bytes of a block; no fragment crosses the end of one."""
 HEADER = FRAGMENT.size
 """Bytes of a fragment's header."""
-_WHOLE = FragmentTypes.FULL, FragmentTypes.FIRST, FragmentTypes.MIDDLE, FragmentTypes.LAST
-FULL, FIRST, MIDDLE, LAST = map(int, _WHOLE)
-RECYCLABLE = FragmentTypes.RECYCLABLE_FULL - FragmentTypes.FULL
-"""The difference between a fragment type of a recycled log and the same type of any other log."""
-KNOWN = frozenset(FragmentTypes) - {FragmentTypes.ZERO}
-"""Types of fragments that engines write; the type 0 is filler."""
-RECORDS = frozenset(range(FragmentTypes.FULL, FragmentTypes.RECYCLABLE_LAST + 1))
-"""Types of fragments that hold parts of records; the others are about the log itself."""
-TIMESTAMPS = frozenset(
-    {FragmentTypes.USER_DEFINED_TIMESTAMP_SIZE, FragmentTypes.RECYCLABLE_USER_DEFINED_TIMESTAMP_SIZE}
-)
-NUMBERED = frozenset(one for one in FragmentTypes if "RECYCLABLE" in one.name)
-"""Types of fragments that state the number of the log that wrote them."""
-MAY_SKIP = 128
-"""From here on RocksDB lets a reader skip types that it does not know."""
 LARGE = 16 << 20
 """Bytes of a record above which it is not held in memory."""
 _READ_BLOCKS = 32
 """Blocks that are read at once."""
 _CODECS: dict[int | None, str | None] = {LogCompressions.NONE: None, LogCompressions.ZSTD: "zstd"}
 """Codecs of logs by the number that RocksDB assigns to a compression."""
-
-
-class Fragment(NamedTuple):
-    """A part of a record: absolute offsets of its header, its data and its end; `kind` 1 to 4; whether the CRC
-    matches; whether an earlier log wrote it, whose file this one took over.
-    """
-
-    offset: int
-    data_offset: int
-    end: int
-    kind: int
-    intact: bool
-    earlier: bool = False
-
-
-class LogRecord(NamedTuple):
-    """A record reassembled from its fragments; it is `intact` when every fragment's checksum matches.
-
-    An `earlier` one belongs to a log whose file this one took over.
-    """
-
-    offset: int
-    end: int
-    payload: bytes | memoryview
-    """Its content; mapped from a temporary file if it is larger than `LARGE` or the limit `payload_size`."""
-    fragments: tuple[Fragment, ...]
-    intact: bool
-    earlier: bool = False
 
 
 class _EndOfLog(Exception):  # noqa: N818 - not an error
@@ -105,12 +82,14 @@ class LogReader:
     timestamps: dict[int, int] = field(default_factory=dict)
     """Bytes of the user-defined timestamps at the end of keys, by column family, as far as the log states them."""
     _codec: str | None = None
+    """Codec of the records, which the first fragment may state; None: not compressed."""
     _headless: bool = False
     """Whether the first fragment, which would state a compression, could not be read."""
     _recycled: bool = False
     """Whether a fragment stated the number of this log."""
     _pending: list[tuple[tuple[Any, ...], dict[str, Any], int]] = field(default_factory=list)
-    """Findings since then that may be about an earlier use of the file: rule and detail, facts, number of lost bytes.
+    """Findings since the last such fragment, which may be about an earlier use of the file: (rule, detail), facts,
+    lost bytes.
     They are reported only if more of this log follows (`_confirm`)."""
     remains: int | None = None
     """Where in the file an earlier use of it begins, after iteration; None if there is none."""
@@ -134,7 +113,7 @@ class LogReader:
         for fragment, data in self._fragments():
             kind, self._open = fragment.kind, bool(fragments)
             # Fragments about the log itself: a compression, or the sizes of timestamps.
-            if kind not in RECORDS:
+            if kind not in RECORD_FRAGMENTS:
                 if not self._take_note(fragment, data, records > 0 or self._open or self._taken):
                     return
                 continue
@@ -174,7 +153,7 @@ class LogReader:
         self._report_earlier_use()
 
     def _spool(self) -> Spool:
-        """A place for the fragments of a record."""
+        """Return a buffer for the fragments of a record; a large record is kept in a temporary file."""
         from exhume.io.output.scratch import Spool  # records of a small log are whole
 
         return Spool(min(LARGE, self.limits.payload_size))
@@ -197,6 +176,7 @@ class LogReader:
         return self._payload(fragments, stored.take()) or b""
 
     def _span(self, *fragments: Fragment) -> Span:
+        """The range of consecutive fragments in the file."""
         origin = self.source.origin
         return self.source.span(fragments[0].offset - origin, fragments[-1].end - origin)
 
@@ -240,12 +220,16 @@ class LogReader:
         self._report_damage(checks.FRAGMENT_ORDER, why, span=span, lost=sum(f.end - f.offset for f in fragments))
 
     def _take_note(self, fragment: Fragment, data: bytes, begun: bool) -> bool:
-        """Take what the log states about records that follow; return whether they can be read."""
+        """Take what a fragment about the log itself states on records that follow; return whether they can be read.
+
+        `begun`: records precede it.
+        """
         if fragment.earlier:
             return True
-        if fragment.kind not in TIMESTAMPS:
+        if fragment.kind not in TIMESTAMP_FRAGMENTS:
             if begun:
                 self._report_damage(checks.FRAGMENT_ORDER, "a compression after records", span=self._span(fragment))
+            # The codec of the records before is not known any more, so reading ends.
             return not begun and self._take_compression(fragment, data)
         sizes = parse_timestamp_sizes(data)
         if sizes is None:
@@ -273,6 +257,7 @@ class LogReader:
         span = self._span(*fragments)
         try:
             try:
+                # most records fit in memory
                 return decompress(codec, stored, max_size=min(LARGE, self.limits.payload_budget(len(stored))))
             except LimitExceededError:
                 return inflated(stored, span, self.limits, LARGE)
@@ -318,19 +303,20 @@ class LogReader:
             try:
                 stop, stored, size, kind, number, start, _ = flat_fragment(data, at, end)
             except LayoutError as error:
-                is_tail = last and data[at + CHECKED] in RECORDS
+                # The writer may have been stopped inside this fragment.
+                is_tail = last and data[at + CHECKED] in RECORD_FRAGMENTS
                 self._report_length(error, is_tail, base + at, base + end)
                 if is_tail and not self._recycled:
                     return
                 at = self._resume(base, data, at)
                 continue
-            if not kind and not size:
+            if not kind and not size:  # a zero header
                 self._check_fill(base, data, at)
                 return
             # Compare the checksum of type and data.
             checksum = mask_crc32c(crc32c(data[at + CHECKED : stop]))
             # Pebble ends a log with the head of a fragment of the log after it (record/log_writer.go, emitEOFTrailer).
-            ends = kind in NUMBERED and not (size or stored) and self.number not in (None, number)
+            ends = kind in NUMBERED_FRAGMENTS and not (size or stored) and self.number not in (None, number)
             intact = checksum == stored or ends
             begin = base + at  # in the file
             if not intact:
@@ -338,19 +324,19 @@ class LogReader:
                 self._report_damage(
                     checks.LOG_CRC, span=span, field_path="checksum", expected=f"{stored:08x}", actual=f"{checksum:08x}"
                 )
-                if kind not in RECORDS or not self._plausible(data, stop):
+                if kind not in RECORD_FRAGMENTS or not self._plausible(data, stop):
                     at = self._resume(base, data, at)
                     continue
             earlier = self._is_earlier(kind, number, begin, intact)
             at = stop
-            if kind in RECORDS:
-                kind -= RECYCLABLE if kind > LAST else 0  # one of the four types of a log that is not recycled
+            if kind in RECORD_FRAGMENTS:
+                kind -= RECYCLABLE if kind > LAST else 0  # one of the types 1 to 4
             else:
                 if not earlier:
                     self.about.append((begin, base + stop))
                 # An unknown type ends the log, unless readers may skip it.
-                if kind not in TIMESTAMPS and kind != FragmentTypes.SET_COMPRESSION:
-                    if kind not in KNOWN and kind < MAY_SKIP and not earlier:
+                if kind not in TIMESTAMP_FRAGMENTS and kind != FragmentTypes.SET_COMPRESSION:
+                    if kind not in KNOWN_FRAGMENTS and kind < MAY_SKIP and not earlier:
                         rest = self.source.span(begin, self.source.size)
                         self.lost += rest.size
                         self.report(checks.FRAGMENT_TYPE, span=rest, field_path="fragment_type", actual=kind)
@@ -387,11 +373,17 @@ class LogReader:
         return stop
 
     def _is_earlier(self, kind: int, number: int, at: int, intact: bool) -> bool:
-        """Whether the fragment at `at` is from an earlier use of the file."""
+        """Whether the fragment at `at` is from an earlier use of the file.
+
+        It is if it states another log's number, or follows such a fragment.
+
+        Also notes that the log is recycled, and where the earlier use begins. A fragment whose checksum is wrong does
+        not prove either.
+        """
         if self.number is None:
             return False
-        if kind in NUMBERED:
-            own = number == self.number & 0xFFFFFFFF
+        if kind in NUMBERED_FRAGMENTS:
+            own = number == self.number & 0xFFFFFFFF  # stored in 32 bits
             if own:
                 if intact:
                     self._recycled = True
@@ -405,7 +397,7 @@ class LogReader:
 
     def _check_fill(self, base: int, data: bytes, at: int) -> None:
         """Report bytes other than zero after a zero header, which is filler up to the end of the block."""
-        self._headless = self._headless or base + at == 0
+        self._headless = self._headless or base + at == 0  # the first fragment may have been overwritten
         if data.count(0, at) != len(data) - at:
             span = self.source.span(base + at, base + len(data))
             self._report_damage(checks.LOG_FILL, "bytes after a zero header", span=span, lost=len(data) - at)
@@ -429,7 +421,7 @@ class LogReader:
             stop, stored, _, kind, _, _, _ = flat_fragment(data, at, len(data))
         except LayoutError:
             return False
-        return kind in KNOWN and mask_crc32c(crc32c(data[at + CHECKED : stop])) == stored
+        return kind in KNOWN_FRAGMENTS and mask_crc32c(crc32c(data[at + CHECKED : stop])) == stored
 
     def _resume(self, base: int, data: bytes, at: int) -> int:
         """Return the start of the next intact fragment in the block after the damaged one at `at`, or the block's end.
@@ -437,7 +429,7 @@ class LogReader:
         The bytes between are lost; if damage is pending, they are added to it, and count only if it does.
         """
         for candidate in range(at + 1, len(data) - HEADER + 1):
-            if data[candidate + CHECKED] in KNOWN and self._intact(data, candidate):
+            if data[candidate + CHECKED] in KNOWN_FRAGMENTS and self._intact(data, candidate):
                 break
         else:
             candidate = len(data)

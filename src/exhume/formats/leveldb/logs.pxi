@@ -1,4 +1,6 @@
-# LevelDB logs of single writes: fragments, batches and keys read in one call.
+# LevelDB logs of single writes: fragments, batches and keys read in one call.  A single write is a batch with one put or
+# deletion that is one fragment (a stored part of a record).  The public methods are documented in pykernel.py, which has
+# the same class in Python.  An item is an entry of the log with its sequence number; see `table.Item`.
 
 cdef extern from "Python.h":
     void PyObject_GC_UnTrack(void* object)
@@ -165,6 +167,7 @@ cdef class LogItems:  # see the class of this name in pykernel.py
             if masked_crc32c_of(data + checked, stop - checked) != fragment.checksum:
                 break
             row = self.more(1)
+            # Key and value are kept back to back.
             row.data, row.inverted, row.at, row.rank = self.data.size, ~(sequence << 8 | <uint64_t>kind), base + at, rank
             row.key_size, row.value_size, row.other = <uint32_t>key_size, <uint32_t>value_size, -1
             self.hold(data + operation.key_data_start, key_size)
@@ -174,7 +177,7 @@ cdef class LogItems:  # see the class of this name in pykernel.py
                 first = sequence
             highest = max(highest, <int64_t>sequence)
             kinds |= 1 << kind
-            rank += 2
+            rank += 2  # see `_rank` in replay.py
             at = stop
         return self.count - before, at, first, highest, kinds
 
@@ -220,7 +223,7 @@ cdef class LogItems:  # see the class of this name in pykernel.py
         self.count += other.count
 
     cdef int order(self, const LdbItem* left, const LdbItem* right) noexcept nogil:
-        """Compare as LevelDB orders versions; equal ones by rank and offset."""
+        """Compare as LevelDB orders versions (by key, newest first), then by rank and offset: below 0, 0, or above."""
         cdef chars data = <chars>self.data.data
         cdef int found = compare(data + left.data, left.key_size, data + right.data, right.key_size)
         if found:
@@ -334,7 +337,7 @@ cdef class LogItems:  # see the class of this name in pykernel.py
                     if byte < <int64_t>self.rows[number].key_size:
                         found[number].head |= key[byte]
             number = self.count
-            while number:  # twice the logarithm
+            while number:  # depth of twice the logarithm: quicksort that divides well stays below it
                 number >>= 1
                 depth += 2
             self.arrange(found, self.count, depth)

@@ -1,5 +1,9 @@
 """Manifests: CURRENT, the replay of version edits, and the resulting set of files; contradictions are reported.
 
+A manifest is a log whose records are version edits: changes to the set of tables, and new values of counters.  Applied
+in order, they give the state.  Tables have levels: those of level 0 may overlap, those of a deeper level do not.  A
+column family is a separate set of keys (RocksDB).  CURRENT is a file that has the name of the manifest in use.
+
 Spec: LevelDB doc/impl.md, db/version_set.cc; RocksDB db/version_edit.cc for tags beyond 9; dacha tag 800.
 """
 
@@ -24,6 +28,7 @@ _CURRENT_MAX = 4096
 """Bytes of CURRENT that are read."""
 _ELSEWHERE = frozenset("/\\\0")
 """Characters that only the name of a file in another directory has."""
+# LevelDB has the tags below NEW_FILE2; the compaction waterline is dacha's, IGNORABLE a flag.
 _ROCKSDB_TAGS = frozenset(Tags) - frozenset(range(Tags.NEW_FILE2 + 1)) - {Tags.COMPACTION_WATERLINE, Tags.IGNORABLE}
 _ROCKSDB_TAGS |= {Tags.MIN_LOG_NUMBER_TO_KEEP}
 """Tags of version edits that only RocksDB writes."""
@@ -94,16 +99,22 @@ class Manifest:
     records: list[EditRecord] = field(default_factory=list)
     comparator: str | None = None
     previous_log_number: int = 0
+    """An older log that is replayed as well; 0 without one."""
     min_log_number: int = 0
+    """RocksDB keeps logs from this number on, for prepared transactions; 0: not stated."""
     tracked_logs: set[int] = field(default_factory=set)
     """Logs that RocksDB requires to be there: it names them where it keeps track of them."""
     next_file_number: int | None = None
     last_sequence: int | None = None
     waterline: int | None = None
+    """The compaction waterline, which only dacha writes."""
     families: dict[int, ColumnFamily] = field(default_factory=lambda: {0: ColumnFamily()})
     mentioned: set[int] = field(default_factory=set)
+    """Numbers of all tables that any edit adds or deletes."""
     mentioned_blobs: set[int] = field(default_factory=set)
+    """Numbers of all blob files that any edit adds."""
     damaged: bool = False
+    """Whether a record could not be read, or has a bad checksum."""
 
     def order_of(self, family: int) -> Comparator:
         """The order of keys in a column family."""
@@ -163,7 +174,7 @@ class Manifest:
 
 
 def replay(source: Source, report: Report = checks.strict, limits: Limits = DEFAULT_LIMITS) -> Manifest:
-    """Replay a whole manifest; with a report that continues, unreadable records are left out."""
+    """Return the state after all records of a manifest; a report that continues leaves out unreadable records."""
     manifest = Manifest(source.name)
     log = LogReader(source, report, limits)
     group: list[tuple[VersionEdit, Span]] = []  # edits that are applied together or not at all
@@ -181,7 +192,7 @@ def replay(source: Source, report: Report = checks.strict, limits: Limits = DEFA
             manifest.damaged = True
         manifest.records.append(EditRecord(edit, record.offset, record.end, record.intact))
         limits.check("entries", len(manifest.mentioned) + len(edit.added), where)
-        if edit.atomic_group_left is not None:
+        if edit.atomic_group_left is not None:  # how many edits of its group follow
             group.append((edit, where))
             if edit.atomic_group_left:
                 continue
@@ -212,12 +223,14 @@ def _apply(manifest: Manifest, edit: VersionEdit, where: Span, report: Report) -
         manifest.previous_log_number = edit.previous_log_number
     if edit.min_log_number is not None:
         manifest.min_log_number = max(manifest.min_log_number, edit.min_log_number)
+    # Tracked logs before `first` are no longer needed.
     first = max(manifest.min_log_number, edit.logs_from or 0)
     manifest.tracked_logs = {number for number in (*manifest.tracked_logs, *edit.logs) if number >= first}
     if edit.waterline is not None:
         manifest.waterline = edit.waterline
     if edit.column_family_add is not None:
         manifest.families[edit.column_family] = ColumnFamily(edit.column_family_add)
+    # A family that no edit added (the edit is lost) has its number as a name.
     family = manifest.families.setdefault(edit.column_family, ColumnFamily(f"#{edit.column_family}"))
     if edit.column_family_drop:
         family.dropped = True
@@ -232,7 +245,10 @@ def _apply(manifest: Manifest, edit: VersionEdit, where: Span, report: Report) -
 
 
 def _apply_blobs(manifest: Manifest, family: ColumnFamily, edit: VersionEdit, where: Span, report: Report) -> None:
-    """Apply the blob files and garbage counts of an edit to a column family."""
+    """Apply the blob files and garbage counts of an edit to a column family.
+
+    Garbage are values that no entry refers to any more.
+    """
     for blob in edit.blobs_added:
         manifest.mentioned_blobs.add(blob.number)
         family.blobs[blob.number] = blob
@@ -306,13 +322,14 @@ def _check_levels(manifest: Manifest, whole: Span, report: Report) -> None:
 
 
 def level_runs(tables: list[TableFile], order: Comparator) -> tuple[list[TableFile], list[list[TableFile]]]:
-    """`(tables of level 0, newest first; one list per deeper level, by smallest key)`.
+    """Return (tables of level 0, newest first; one list per deeper level, sorted by smallest key).
 
     Versions of one key can be in several tables of a level, newest first: only internal keys do not overlap (RocksDB
     db/version_builder.cc, `CheckConsistencyDetails`).
     """
 
     def smallest(table: TableFile) -> tuple[Any, int, int]:
+        """Sort key of a table: its smallest internal key."""
         key = layout.parse_internal_key(table.smallest)
         return order.sort_key(key.user_key), -key.sequence, -key.value_type
 

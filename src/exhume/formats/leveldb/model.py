@@ -1,4 +1,9 @@
-"""The nouns of the LevelDB family as values: value types, statuses, versions of keys, files, version edits."""
+"""The nouns of the LevelDB family as values: value types, statuses, versions of keys, files, version edits.
+
+A version is an entry for a key in a log or table: a put, a deletion, or a merge operand (a change that is applied to
+the older value).  Every write has a sequence number.  A version edit is a record of the manifest, which lists the
+tables of the database.  An internal key is a key followed by its sequence number and value type.
+"""
 
 from __future__ import annotations
 
@@ -12,15 +17,19 @@ from exhume.io.values import LargeValue
 from exhume.tuples import NamedTuple
 
 BYTEWISE = "leveldb.BytewiseComparator"
+"""The default order of keys, by its name in the files."""
 
 
+# Names of the value types in messages and JSON.
 _TYPE_NAMES = {int(one): one.name.lower().replace("_", "-") for one in ValueTypes}
 _TYPE_NAMES[ValueTypes.WIDE_COLUMN_ENTITY] = "wide-columns"
 
+# Types of versions that delete their key.
 DELETIONS: frozenset[int] = frozenset(
     {ValueTypes.DELETION, ValueTypes.SINGLE_DELETION, ValueTypes.DELETION_WITH_TIMESTAMP}
 )
 PUTS: frozenset[int] = frozenset(ValueTypes) - DELETIONS - {ValueTypes.RANGE_DELETION}
+"""Types of versions that give their key a value."""
 
 INDIRECT: frozenset[int] = frozenset(
     {ValueTypes.MERGE, ValueTypes.BLOB_INDEX, ValueTypes.WIDE_COLUMN_ENTITY, ValueTypes.VALUE_PREFERRED_SEQNO}
@@ -40,11 +49,11 @@ class Status(enum.StrEnum):
     """The status of a version of a key."""
 
     LIVE = "live"
-    REPLACED = "replaced"
-    DELETED = "deleted"
-    TOMBSTONE = "tombstone"
-    BEYOND = "beyond-last-sequence"
-    UNREFERENCED = "unreferenced"
+    REPLACED = "replaced"  # a newer version has a value
+    DELETED = "deleted"  # the newer version is a deletion, or its key is in a deleted range
+    TOMBSTONE = "tombstone"  # it is a deletion itself
+    BEYOND = "beyond-last-sequence"  # its sequence number is above the state's
+    UNREFERENCED = "unreferenced"  # the database does not use it or its file
     UNRESOLVED = "unresolved"  # the key has a value that is not known here
     OPERAND = "operand"  # a merge operand of the key's value, or the value that they are applied to
     PREPARED = "prepared"  # of a transaction that was prepared, but not committed
@@ -115,13 +124,13 @@ class Place(NamedTuple):
 
 
 def _number(sequence: int) -> int | str:
-    """A sequence number in JSON."""
+    """A sequence number in JSON: a string above 2^53, which readers that use floating-point numbers would round."""
     return sequence if sequence <= 1 << 53 else str(sequence)
 
 
 class VersionExtra(NamedTuple):
-    """What is to be said of a version besides: the columns of a wide-column entity, the timestamp that the key ends
-    with (seen as a number), or why its value cannot be given.
+    """Facts that few versions have: the columns of a wide-column entity, the timestamp that the key ends with (as a
+    number), or why the value cannot be given.
     """
 
     columns: dict[bytes, bytes] | None = None
@@ -168,7 +177,7 @@ class Version(NamedTuple):
 
     @property
     def known_value(self) -> bytes | None:
-        """The value; None where it cannot be determined."""
+        """The value, empty for a large one (`content` has that); None where it cannot be determined."""
         return None if self.status is Status.UNRESOLVED or self.unresolved is not None else self.value
 
     @property
@@ -178,7 +187,9 @@ class Version(NamedTuple):
 
     @property
     def part(self) -> tuple[int, bytes | LargeValue]:
-        """Type and bytes, as a resolver takes them: what is in a blob file or an entity has been read already."""
+        """(type, bytes) as a resolver of merge operands takes them; a value from a blob file or an entity has been read
+        already, and counts as a plain one.
+        """
         read = self.status is Status.LIVE or (self.value_type in ELSEWHERE and self.known_value is not None)
         return int(ValueTypes.VALUE) if read else self.value_type, self.content
 
@@ -194,7 +205,9 @@ class Version(NamedTuple):
 
     @property
     def history(self) -> str:
-        """The sequence numbers of a version that is not live, and of the version that followed it."""
+        """Text such as "written at 5, replaced at 9": sequence numbers of a version that is not live, and of the
+        version that followed it.
+        """
         deletion = self.status is Status.TOMBSTONE
         after = "" if deletion else f", {self.status}"
         if self.superseded_by is not None:
@@ -235,12 +248,40 @@ class Version(NamedTuple):
         return out
 
 
+class Fragment(NamedTuple):
+    """A part of a record: absolute offsets of its header, its data and its end; `kind` 1 to 4; whether the CRC
+    matches; whether an earlier log wrote it, whose file this one took over.
+    """
+
+    offset: int
+    data_offset: int
+    end: int
+    kind: int
+    intact: bool
+    earlier: bool = False
+
+
+class LogRecord(NamedTuple):
+    """A record reassembled from its fragments; it is `intact` when every fragment's checksum matches.
+
+    An `earlier` one belongs to a log whose file this one took over.
+    """
+
+    offset: int
+    end: int
+    payload: bytes | memoryview
+    """Its content; mapped from a temporary file if it is larger than `log.LARGE` or the limit `payload_size`."""
+    fragments: tuple[Fragment, ...]
+    intact: bool
+    earlier: bool = False
+
+
 class Footer(NamedTuple):
     """The footer of a table.
 
-    `family` is `leveldb` or `rocksdb`, `checksum` one of `none crc32c xxhash32 xxhash64 xxh3` or `type-N`.  From
-    RocksDB version 6 the index handle is in the metaindex (`index_handle` None), and checksums are modified by
-    `base_context`.
+    `family` is `leveldb` or `rocksdb`, `version` the format version (0 for LevelDB), `checksum` one of `none crc32c
+    xxhash32 xxhash64 xxh3` or `type-N`.  From RocksDB version 6 the index handle is in the metaindex (`index_handle`
+    None), and checksums are modified by `base_context`.  `offset` and `size` are those of the footer in the file.
     """
 
     family: str
@@ -256,7 +297,7 @@ class Footer(NamedTuple):
 
 
 class BlobCounts(NamedTuple):
-    """Values in a blob file, and their stored bytes, as a version edit counts them."""
+    """Number of a blob file, of values in it, and of their stored bytes, as a version edit counts them."""
 
     number: int
     num_blobs: int
@@ -298,7 +339,9 @@ class VersionEdit(NamedTuple):
     logs_from: int | None = None
     """The first of these logs that is still kept."""
     compact_pointers: tuple[tuple[int, bytes], ...] = ()
+    """(level, internal key): where the next compaction of the level begins."""
     deleted: tuple[tuple[int, int], ...] = ()
+    """(level, number) of tables."""
     added: tuple[TableFile, ...] = ()
     blobs_added: tuple[BlobCounts, ...] = ()
     blob_garbage: tuple[BlobCounts, ...] = ()
@@ -307,9 +350,11 @@ class VersionEdit(NamedTuple):
     column_family_drop: bool = False
     max_column_family: int | None = None
     atomic_group_left: int | None = None
+    """How many edits follow that are applied together with this one."""
     waterline: int | None = None
     """The compaction waterline (tag 800), which only dacha writes."""
     tags: tuple[int, ...] = ()
+    """Tags of all its fields, as stored: they show which program wrote it."""
 
     def to_dict(self) -> dict[str, Any]:
         """The fields that are set, JSON-able; keys in hexadecimal."""

@@ -1,5 +1,9 @@
 """Names of the files in a database directory: the kind of each file, and which of them opening reads.
 
+CURRENT has the name of the manifest, which lists the tables; `*.log` are logs of writes, `*.ldb` and `*.sst` tables,
+`*.blob` files with large values, OPTIONS-* settings of RocksDB, `marker.*` files of Pebble.  The functions that request
+files matter for remote directories, where each request takes long: they announce several files at once.
+
 Spec: LevelDB doc/impl.md, "Files"; db/filename.cc.
 """
 
@@ -12,25 +16,29 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from exhume.io.tree import Tree
 
+# Names: manifests; logs, tables and blob files; RocksDB's options; Pebble's markers, and its files of other kinds.
 MANIFEST_NAME = re.compile(r"MANIFEST-[0-9]{1,20}", re.ASCII)
 _NUMBERED = re.compile(r"([0-9]{1,20})\.(log|ldb|sst|blob)", re.ASCII)
 _OPTIONS = re.compile(r"OPTIONS-([0-9]{1,20})", re.ASCII)
 _MARKER = re.compile(r"marker\.([a-z-]+)\.([0-9]{1,20})\.(.+)", re.ASCII)
 _OF_PEBBLE = re.compile(r"[0-9]{1,20}-[0-9]{1,20}\.log|REMOTE-OBJ-CATALOG-[0-9]{1,20}", re.ASCII)
 CURRENT = "CURRENT"
-_LAST_NUMBER = (1 << 64) - 1
+_LAST_NUMBER = (1 << 64) - 1  # of a file
 PEBBLE = "pebble"
 """The kind of files that mean something else in a database of Pebble than in one of RocksDB."""
 
 SMALL_TABLES = 5 << 19
-"""Remote tables of at most this total size are fetched as a whole when rows are read.
+"""Remote tables of at most this total size, 2.5 MiB, are fetched as a whole when rows are read.
 
-2 MiB, which is as large as LevelDB makes a table, take about as long as another request.
+Fetching 2 MiB, which is as large as LevelDB makes a table, takes about as long as another request.
 """
 
 
 def classify_name(name: str) -> tuple[str, int]:
-    """`(kind, number)` of a file name.  The engines know numbers of 64 bits: a file with a larger one is another."""
+    """Return (kind, number) of a file name, the number 0 if it has none.
+
+    The engines know numbers of 64 bits: a file with a larger one is of the kind "other".
+    """
     if name == CURRENT:
         return "current", 0
     if MANIFEST_NAME.fullmatch(name) and int(name[9:]) <= _LAST_NUMBER:
@@ -42,13 +50,13 @@ def classify_name(name: str) -> tuple[str, int]:
 
 
 def pebble_version(names: Iterable[str]) -> str | None:
-    """The format major version that Pebble's newest marker states; "" if only other markers are there, None if none.
+    """Return the format major version that Pebble's newest marker states.
 
-    Spec: Pebble vfs/atomicfs/marker.go; format_major_version.go.
+    It is "" if there are only other markers, and None without a marker: then the directory is not Pebble's.
     """
     markers = [match for name in names if (match := _MARKER.fullmatch(name))]
     stated = [(int(one[2]), one[3].lstrip("0")) for one in markers if one[1] == "format-version"]
-    return max(stated)[1] if stated else "" if markers else None
+    return max(stated)[1] if stated else "" if markers else None  # the highest iteration of the marker counts
 
 
 def kind_in_pebble(name: str, kind: str) -> str:
@@ -80,9 +88,10 @@ def set_aside(tree: Tree) -> list[str]:
 
 
 def obvious_manifest(tree: Tree, folder: str = "") -> str | None:
-    """The manifest that CURRENT must name, if reading CURRENT would be a needless request; otherwise None.
+    """Return the manifest that CURRENT must name, if reading CURRENT would be a needless request; otherwise None.
 
-    It is the only manifest, and the size of CURRENT in the listing is exactly that of its name.  `verify` reads it.
+    It is the only manifest, and the listed size of CURRENT is exactly that of its name and a line end. `verify` reads
+    CURRENT nevertheless.
     """
     names = [name.removeprefix(folder) for name in tree.names() if name.startswith(folder)]
     manifests = [name for name in names if classify_name(name)[0] == "manifest"]
@@ -108,9 +117,10 @@ def hint_files(tree: Tree, names: Iterable[str]) -> None:
 
 
 def hint_rows(tree: Tree, names: Iterable[str], *, heads: Iterable[str] = (), sizes: Iterable[str] = ()) -> None:
-    """Requests, all at once, what has to be read first to get rows of these tables and logs.
+    """Request, all at once, what has to be read first to get rows of these tables and logs.
 
-    That is logs, small tables, and both ends of large ones.  `heads` and `sizes` say what else to request.
+    That is the starts of logs, and small tables as a whole or else both ends of tables (footer and index are last).
+    `heads` and `sizes` name further files whose start or size is needed.
     """
     kinds = {name: classify_name(name.rpartition("/")[2])[0] for name in names}
     tables = {name: tree.listed_size(name) for name, kind in kinds.items() if kind == "table"}

@@ -2,6 +2,7 @@
 # pure-Python forms, with the documentation, are in `exhume.native.pykernel` (`block_entries`, `internal_entries`,
 # `find_blocks`) and `exhume.formats.leveldb.pykernel` (all others).
 
+# Problems with the entries of a block, by the values of the constants of these names (without _) in pykernel.
 cdef enum:
     BLOCK_FINE_ = 0
     BLOCK_LENGTHS_ = 1
@@ -109,6 +110,7 @@ def internal_entries(bytes block not None, Py_ssize_t end, uint64_t budget, rank
 
 
 cdef inline bint deletes(int kind) noexcept nogil:
+    """Whether a value type is that of a deletion of one key."""
     return (kind == LEVELDB_INTERNAL_KEY_VALUE_TYPES_DELETION or kind == LEVELDB_INTERNAL_KEY_VALUE_TYPES_SINGLE_DELETION
             or kind == LEVELDB_INTERNAL_KEY_VALUE_TYPES_DELETION_WITH_TIMESTAMP)
 
@@ -174,7 +176,7 @@ def find_blocks(bytes data not None):
         read_leveldb_table_block_trailer(raw, at, size, &trailer)
         # Search for the start of a block that would end here: unmask the stored CRC, and step it back likewise.
         if trailer.compression <= LEVELDB_TABLE_COMPRESSIONS_ZSTD:
-            wanted = trailer.checksum - <unsigned int>0xA282EAD8u
+            wanted = trailer.checksum - <unsigned int>0xA282EAD8u  # LevelDB's mask: a rotation, and this constant
             wanted = ~((wanted >> 17) | (wanted << 15))
             demand = carried
             power = unit
@@ -197,6 +199,7 @@ from libc.stdlib cimport qsort
 
 # Versions of keys as columns.  The pure-Python one, with the documentation, is `exhume.formats.leveldb.pykernel`.
 
+# Statuses, by their order in `model.Status`, and other constants.
 cdef enum:
     LDB_LIVE = 0
     LDB_REPLACED = 1
@@ -229,7 +232,7 @@ cdef struct LdbBlock:
     int64_t length      # bytes of its contents
     int codec           # compression byte
 
-cdef struct LdbRange:
+cdef struct LdbRange:   # a range deletion: keys in `[first, stop)` below the sequence number are gone
     chars first
     int64_t first_size
     chars stop
@@ -289,18 +292,18 @@ cdef bytes ldb_bytes(const char* data, size_t size):
     return made
 
 
-cdef class LeveldbRows:
+cdef class LeveldbRows:  # see the class of this name in pykernel.py
     cdef LdbRow* rows
     cdef Py_ssize_t count   # rows
     cdef Py_ssize_t room    # rows for which there is memory
     cdef Out keys           # bytes of the keys of all rows
     cdef Out values         # bytes of their values
     cdef list runs          # numbers of the rows at which sorted runs begin
-    cdef readonly list origins
-    cdef Py_ssize_t place_count
-    cdef readonly int family
-    cdef readonly object lengths
-    cdef public dict extras
+    cdef readonly list origins      # (BlockIndex, table, codecs) of blocks added together; (None, place, None) of an item
+    cdef Py_ssize_t place_count     # blocks and places in `origins`, which `LdbRow.place` numbers
+    cdef readonly int family        # number of the column family
+    cdef readonly object lengths    # array of decompressed bytes of each block
+    cdef public dict extras         # further facts on some rows, by key and sequence number
 
     def __init__(self, int family=0):
         self.extras = {}
@@ -394,7 +397,8 @@ cdef class LeveldbRows:
                         break
                 else:
                     number = total
-            # If one may have a finding, take back what was added.  None: the caller has to decompress the blocks first.
+            # If one may have a finding, take back what was added.  None instead of False: a codec that is not known here,
+            # so the caller has to decompress the blocks first.
             if number < total:
                 self.count, self.keys.size, self.values.size = before, keys, values
                 return None if contents is None and chosen[number].codec > LEVELDB_TABLE_COMPRESSIONS_SNAPPY else False
@@ -512,7 +516,7 @@ cdef class LeveldbRows:
         cdef LdbRow* row
         cdef tuple item
         cdef bytes key, value
-        last = self  # which no place is
+        last = self  # a value that no place is
         if self.origins and self.origins[len(self.origins) - 1][0] is None:
             last = self.origins[len(self.origins) - 1][1]
         if items:
@@ -540,6 +544,7 @@ cdef class LeveldbRows:
             return
         self.merge(starts, first, middle, spare)
         self.merge(starts, middle, stop, spare)
+        # Take the smaller of the next rows of both halves into `spare`, then copy all back.
         left, right, end, at = starts[first], starts[middle], starts[stop], starts[first]
         while left < starts[middle] or right < end:
             if right == end or (left < starts[middle] and self.order(self.rows + left, self.rows + right) <= 0):
@@ -606,6 +611,7 @@ cdef class LeveldbRows:
         if kind == LEVELDB_INTERNAL_KEY_VALUE_TYPES_RANGE_DELETION:
             row.status = LDB_TOMBSTONE
             return
+        # `wiped`: the number of the newest range deletion that hides the row, -1 without one.
         for number in range(ranges):
             if (
                 wiping[number].sequence > <int64_t>sequence and wiping[number].sequence > wiped
@@ -674,7 +680,7 @@ cdef class LeveldbRows:
                 row = made + to
                 row[0] = self.rows[at]
                 if keep and (~row.inverted & 0xFF) == LEVELDB_INTERNAL_KEY_VALUE_TYPES_MERGE:
-                    row[1] = row[0]
+                    row[1] = row[0]  # the operand stays, after the row with the value
                     row[1].status = LDB_OPERAND
                     to += 1
                 row.value, row.value_size = self.values.size, 0
@@ -886,7 +892,7 @@ cdef class LeveldbRows:
         cdef Py_ssize_t number
         cdef LdbRow* row
         cdef list out = []
-        cdef bint in_log = False
+        cdef bint in_log = False  # whether `last` is a place in a log, whose rows have a number of an operation
         if not issubclass(row_type, tuple):
             raise TypeError("not a type of tuples")
         last = self
@@ -933,7 +939,7 @@ cdef bytes ldb_finish(Out* block, Out* points):
 
 
 def table_blocks(list pairs not None, bytes before, uint64_t packed, Py_ssize_t size, Py_ssize_t interval, bint whole):
-    cdef Out block, points, key, last
+    cdef Out block, points, key, last  # entries, restart points, this internal key, the one before
     cdef bytes user, value, first = b""
     cdef Py_ssize_t number = 0, used = 0, shared, in_block = 0, most, pending = 0
     cdef char[16] length
@@ -946,13 +952,13 @@ def table_blocks(list pairs not None, bytes before, uint64_t packed, Py_ssize_t 
         raise ValueError("no interval")
     try:
         for user, value in pairs:
-            if before is not None and user <= before:
+            if before is not None and user <= before:  # not sorted
                 return out, used, number
             before = user
             key.size = shared = 0
             ldb_put(&key, user, len(user))
             ldb_put_number(&key, packed, sizeof(uint64_t))
-            if in_block % interval == 0:
+            if in_block % interval == 0:  # an entry with its complete key
                 ldb_put_number(&points, block.size, sizeof(uint32_t))
             else:
                 most = min(key.size, last.size)
@@ -965,9 +971,9 @@ def table_blocks(list pairs not None, bytes before, uint64_t packed, Py_ssize_t 
             ldb_put(&block, length, put_length(length, len(value)))
             ldb_put(&block, key.data + shared, key.size - shared)
             ldb_put(&block, value, len(value))
-            pending += key.size + len(value) + 3
+            pending += key.size + len(value) + 3  # an estimate: three lengths of a byte each
             in_block, number, packed = in_block + 1, number + 1, packed + 256
-            key, last = last, key
+            key, last = last, key  # reuse the older buffer
             if pending >= size or (whole and number == len(pairs)):
                 out.append((ldb_finish(&block, &points), first, PyBytes_New(last.data, last.size)))
                 used, in_block, pending = number, 0, 0
@@ -1080,6 +1086,7 @@ def filled_blocks(bytes stored not None, int64_t begin, const uint64_t[::1] offs
 
 
 cdef int ldb_rank(const void* left, const void* right) noexcept nogil:
+    """Comparison of two numbers for `qsort`."""
     cdef int64_t one = (<const int64_t*>left)[0], other = (<const int64_t*>right)[0]
     return (one > other) - (one < other)
 
@@ -1110,19 +1117,20 @@ def number_range(list columns not None):
 
 
 cdef int ldb_put(Out* out, const char* text, Py_ssize_t size) except -1:
+    """Append bytes.  Raises `MemoryError`."""
     if not add(out, text, size):
         raise MemoryError
     return 0
 
 
 cdef int ldb_foreign(Out* out, chars data, int64_t size, key_text) except -1:
-    """Adds what `key_text` makes of bytes."""
+    """Append what `key_text` (see wire.py) makes of bytes."""
     text = (<str>key_text(PyBytes_New(<const char*>data, size))).encode()
     return ldb_put(out, <const char*><bytes>text, len(<bytes>text))
 
 
 cdef bint ldb_text(Out* out, chars data, int64_t size) noexcept nogil:
-    """Adds the same of ASCII; nothing, and False, where it takes more to know it, or there is no memory."""
+    """Append what `key_text` makes of ASCII bytes; False, and nothing appended, for other bytes or without memory."""
     cdef int64_t at = 0, plain
     cdef uint8_t byte
     cdef char* to

@@ -1,7 +1,8 @@
 """Databases in parts: one table or log file each, with all its versions.
 
-All files are needed to decide whether a version is live, so parts have no `status`, except for a
-single part that is the whole database.
+A part is a share of an archive that a distributed job reads on its own (`exhume.parts`); its selection is the index of
+the file in the directory's listing, or empty for the whole database.  All files are needed to decide whether a version
+is live, so parts have no `status`, except for a single part that is the whole database.
 """
 
 from __future__ import annotations
@@ -17,10 +18,13 @@ PARTS_LACK_COLUMNS = True
 """A table of a part has fewer columns than one of the whole."""
 
 _OF_ALL = ("status", "superseded_by")
+"""Columns that depend on all files."""
 
 
 def plan(archive: LevelDbArchive, size: int | None, options: dict[str, Any]) -> Iterator[Part]:
-    """One part for each live table and log, by its place in the directory's listing."""
+    """Yield one part for each live table and log, by its index in the directory's listing; without a `size` of parts, a
+    single one.
+    """
     archive.database.require_sound()
     if size is None:
         yield Part()
@@ -36,7 +40,7 @@ def items(archive: LevelDbArchive, part: Selection, options: dict[str, Any]) -> 
     from exhume.formats.leveldb.model import type_name
 
     def row(version: Version) -> dict[str, Any]:
-        """Return a version as a row; a partition contains live rows only and omits the status."""
+        """Return a version as a row; in a part that is one file, it has no status."""
         found = {
             "key": version.key,
             "value": version.value,
@@ -62,6 +66,7 @@ def table(archive: LevelDbArchive, part: Selection, options: dict[str, Any]) -> 
 
 
 def _restrict(archive: LevelDbArchive, part: Selection) -> None:
+    """Reduce the opened database to the file of a part."""
     if part:
         archive.database.files = [archive.database.files[part[0]]]
 

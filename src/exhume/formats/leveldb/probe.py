@@ -1,4 +1,8 @@
-"""Does this look like a database of the LevelDB family?"""
+"""Does this look like a database of the LevelDB family?
+
+CURRENT is a file that names the manifest, which lists the tables (`*.ldb`, `*.sst`).  Confidences are between 0 and 1:
+a format with a higher one is preferred, so weak evidence (file names alone) counts less than a magic number.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +29,8 @@ from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.registry import Identification
 
-_BLOB_HEAD = struct.Struct(BlobHeader.packed)
+_BLOB_HEAD = struct.Struct(BlobHeader.packed)  # it starts with magic and version
+# Names of files besides those of `classify_name` that LevelDB and RocksDB write.
 _OTHER_FILES = re.compile(
     r"LOCK|IDENTITY|LOG(?:\.old(?:\.[0-9]+)?)?|OPTIONS-[0-9]+|[0-9]+\.dbtmp",
     re.ASCII,
@@ -51,6 +56,7 @@ def probe(source: Source | Tree) -> Identification | None:
     evidence = []
     confidence = 0.0
     if CURRENT in names:
+        # The name in CURRENT, which often need not be read.
         text = obvious_manifest(source) or ""
         if not text:
             hint_files(source, names)

@@ -1,6 +1,9 @@
 """Pure-Python implementation of the LevelDB part of the compiled kernel: versions of keys as columns.
 
-Import `exhume.formats.leveldb.kernel`, which picks one of the two.
+Import `exhume.formats.leveldb.kernel`, which picks one of the two.  This one documents the functions of both.
+
+A version is an entry of a key in a log or table.  `inverted` is 2^64 - 1 minus (sequence << 8 | type), so that newer
+versions sort first; "packed" is the same number, not inverted.
 """
 
 from __future__ import annotations
@@ -39,7 +42,8 @@ NO_NEWER = -1
 _CHAINED = 256
 """Added to the type of a merge operand that contributes to the value of its key."""
 _SEQUENCE, _KIND = 0, 1
-_NUMBERS = {2: 5, 3: 6, 4: 3, 5: 4}  # by the number of the column, as `ranges` names them
+# Index in `LeveldbRows._rows` of the columns 2 to 5 (status, newer, offset, place), as `values` numbers them.
+_NUMBERS = {2: 5, 3: 6, 4: 3, 5: 4}
 
 State = tuple[bytes | None, int, int]
 """The key of the last version so far, and sequence number and type of its newest visible version (-1 without one)."""
@@ -211,13 +215,12 @@ class LeveldbRows:
         return [(row[0], row[1]) for row in self._rows]
 
     def column(self, values: bool) -> tuple[bytes, bytes]:
-        """Keys or values as Arrow keeps byte strings: their bytes, and where each begins and the last ends (64-bit
-        integers of this machine).
-        """
+        """Keys or values as Arrow keeps byte strings: (all bytes, n + 1 offsets as 64-bit integers of this machine)."""
         found = [row[1 if values else 0] for row in self._rows]
         return b"".join(found), array("q", accumulate(map(len, found), initial=0)).tobytes()
 
     def _numbers(self, which: int) -> list[int]:
+        """A column of numbers; those of sequence numbers and types are unpacked first."""
         if which in (_SEQUENCE, _KIND):
             packed = [_TOP - row[2] for row in self._rows]
             return [one & 0xFF for one in packed] if which == _KIND else [one >> 8 for one in packed]
@@ -251,12 +254,9 @@ class LeveldbRows:
 
 
 def judge(rows: list[list[Any]], state: Any, last_sequence: int, ranges: Sequence[tuple[Any, Any, int, int]]) -> Any:
-    """Determine the status of rows that are sorted, newest versions first, as `LeveldbRows.resolve` does.
-
-    Keys may be whatever sorts.
-    """
+    """Set the statuses of sorted rows (`LeveldbRows._rows`) as its `resolve` does; keys may be anything sortable."""
     key, newer, newer_kind = state
-    for row in rows:
+    for row in rows:  # the indexes are those of `LeveldbRows._rows`
         packed = _TOP - row[2]
         sequence, kind = packed >> 8, packed & 0xFF
         if row[0] != key:
@@ -268,10 +268,12 @@ def judge(rows: list[list[Any]], state: Any, last_sequence: int, ranges: Sequenc
         if kind == ValueTypes.RANGE_DELETION:
             row[5] = TOMBSTONE
             continue
+        # `wiped`: the number of the newest range deletion that hides the row, -1 without one.
         wiped = max((r[2] for r in ranges if r[0] <= row[0] < r[1] and r[2] > sequence), default=-1)
         row[6] = newer
         if kind in DELETIONS:
             row[5] = TOMBSTONE
+        # Replaced or deleted by the newer version, unless a range deletion came before that one.
         elif newer >= 0 and not 0 <= wiped < newer:
             chained = newer_kind & _CHAINED
             row[5] = OPERAND if chained else DELETED if newer_kind in DELETIONS else REPLACED
@@ -286,9 +288,7 @@ def judge(rows: list[list[Any]], state: Any, last_sequence: int, ranges: Sequenc
 
 
 def number_range(columns: list[bytes]) -> tuple[int, int, int] | None:
-    """The lowest and the highest number in columns of 64-bit integers of this machine, and how many different ones
-    there are; None without any.
-    """
+    """(lowest, highest, count of different ones) of numbers in columns of 64-bit integers; None without any."""
     found = {number for column in columns for number in array("q", column)}
     return (min(found), max(found), len(found)) if found else None
 
@@ -362,8 +362,8 @@ class LogItems:
     """Items of a log (see `table.Item`) as columns, in the order in which they are added until they are sorted.
 
     A single write, which has a batch and a fragment of its own, takes 48 bytes more than its key and its value.  Its
-    item and its place are made on request.  `place` has the constant fields of these places, which are
-    instances of `made`: file, number, checksum, referenced and operations.
+    item and its place are made on request.  `place` has the constant fields of these places, instances of `made`: file,
+    number, checksum, referenced and operations.
     """
 
     def __init__(self, made: type, place: tuple[str, int, Any, bool, tuple[int, ...]]) -> None:
@@ -411,6 +411,7 @@ class LogItems:
                 break
             if done != stop or kind not in (OperationTypes.VALUE, OperationTypes.DELETION):
                 break
+            # The shortest form of the operation, from which the compiled kernel makes the place again.
             shown = build_bytes(block[key:key_end])
             if kind == OperationTypes.VALUE:
                 shown += build_bytes(block[value:value_end])

@@ -1,5 +1,10 @@
 """A database in ranges of its keys, which threads read as columns, independently of each other.
 
+A run is a sequence of items in order of their keys: a table, or the sorted items of a log.  All runs of a column family
+(a separate set of keys) are merged, and only then the newest version of a key is known.  A range has all versions of
+its keys, so ranges can be merged in parallel.  To settle a version is to compute its value from merge operands or
+references; a live version is the newest one of a key that is not deleted.
+
 Spec: LevelDB doc/impl.md.
 """
 
@@ -46,9 +51,11 @@ PIECE = 256
 """Data blocks of a table that are surveyed in one go: about a megabyte."""
 
 BEGINNING: State = (None, -1, -1)
+"""The `State` before the first row: no key, no newer version."""
 PUT_FLAGS = bytes(kind in PUTS for kind in range(256))
-_STATUSES = tuple(Status)
-_TOP = (1 << 64) - 1
+"""For each value type, 1 if it is known and sets the value of its key, else 0."""
+_STATUSES = tuple(Status)  # by the kernel's numbers
+_TOP = (1 << 64) - 1  # minus (sequence << 8 | type): newer versions sort first
 
 
 class KeyRange(NamedTuple):
@@ -60,9 +67,11 @@ class KeyRange(NamedTuple):
 
 
 class Sources(NamedTuple):
-    """What the versions of live files are made of: for each column family, sorted items of logs and tables, by the
-    numbers of their files; with `live`, only live versions are wanted, and their types must be known.  `resolver` makes
-    values of merge operands and references; with `older`, also of those of versions that are not live.
+    """What the versions of live files are made of.
+
+    `families` has sorted items of logs and tables for each column family, in the order of their file numbers. With
+    `live`, only live versions are wanted, and their types must be known. `resolver` makes values of merge operands and
+    references; with `older`, also of those of versions that are not live.
     """
 
     families: dict[int, list[Run]]
@@ -74,7 +83,7 @@ class Sources(NamedTuple):
     lean: bool = False
     """Whether large values are kept as extras, to be read in chunks."""
     report: Report | None = None
-    """Passed to `add_items`."""
+    """Receives findings about values; see `add_items`."""
 
     def resolve(self, rows: LeveldbRows, state: State = BEGINNING) -> State:
         """Determine the status of each version, and its value; see `LeveldbRows.resolve`.
@@ -108,12 +117,12 @@ class Sources(NamedTuple):
 
 
 def json_of(rows: LeveldbRows) -> bytes:
-    """A line of JSON for each row, with the columns of an entity by their names."""
+    """Return a line of JSON for each row, with the columns of an entity by their names."""
     return _json_lines(versions_of(rows)) if rows.extras else rows.json()
 
 
 def json_parts(rows: LeveldbRows) -> Iterable[bytes]:
-    """The same in parts, for rows whose large values are extras."""
+    """Return the text of `json_of` in chunks, for rows whose large values are extras."""
     return _json_parts(versions_of(rows)) if has_large(rows) else (json_of(rows),)
 
 
@@ -156,6 +165,7 @@ def plan_ranges(sources: Sources, start: bytes | None, stop: bytes | None, size:
         low, held = start, 0  # where the range begins, and how many bytes it has so far
         before: bytes | None = None  # the separator before `key`: where the range can end
         strides = [_strides(run, start, stop, size // STRIDES) for run in runs] if COMPILED else []
+        # By key: `stored` are the bytes of one run between the key before and this one.
         for key, stored in merge(*strides):
             if held >= size and before is not None and (low or b"") < before:
                 if stop is not None and before >= stop:
@@ -196,7 +206,7 @@ def map_rows(
             return None
 
     def made(keys: KeyRange) -> tuple[KeyRange, list[T] | None]:
-        """Read one range of keys from all tables and logs; None if it has large values, which are read one by one."""
+        """Read one range of keys from all tables and logs; None if a block may have a finding or a type is unknown."""
         rows = LeveldbRows(keys.family)
         for run in sources.families[keys.family]:
             if isinstance(run, Table):
@@ -220,7 +230,10 @@ def map_rows(
 
 
 def _one_by_one(sources: Sources, keys: KeyRange) -> Iterator[LeveldbRows]:
-    """The versions in a range of keys, read block by block.  Raises at the first damage."""
+    """Yield the versions in a range of keys, read block by block, so that damage is found.
+
+    Raises at the first damage, after yielding the rows before it.
+    """
     runs: list[Iterator[list[Item]]] = []
     for run in sources.families[keys.family]:
         if isinstance(run, Table):
@@ -254,6 +267,7 @@ def add_ordered(
     """
     from exhume.formats.leveldb.pykernel import judge
 
+    # (sort key, item), where the sort key is (invalid, rank, negative timestamp).
     keyed = [(order.sort_key(item[0]), item) for item in items]
     keyed.sort(key=lambda pair: (pair[0], pair[1][1:4]))  # in a key: newest first, then by rank and offset
     # `judge` fills the last two fields of each row: its status, and the sequence number that supersedes it.
@@ -274,12 +288,13 @@ def _bounds(items: Sequence[Item] | LogItems, keys: KeyRange) -> tuple[int, int]
 
 
 def _between(items: list[Item] | LogItems, keys: KeyRange) -> list[Item]:
+    """The sorted items in a range of keys."""
     low, high = _bounds(items, keys)
     return items[low:high]
 
 
 def _until(blocks: Iterator[list[Item]], keys: KeyRange) -> Iterator[list[Item]]:
-    """The items of sorted blocks in a range of keys."""
+    """Yield the items of sorted blocks that are in a range of keys; blocks after it are not read."""
     for items in blocks:
         yield _between(items, keys)
         if keys.stop is not None and items and items[-1][0] >= keys.stop:
@@ -302,7 +317,7 @@ def unresolved_versions(rows: LeveldbRows) -> list[Version]:
 
 
 def rows_of(family: int, versions: Iterable[Version]) -> LeveldbRows:
-    """Versions in one column family as rows."""
+    """Return versions of one column family as rows, in their order."""
     rows = LeveldbRows(family)
     found = list(versions)
     rows.add_items(
@@ -324,6 +339,7 @@ def chosen_rows(
     """The rows that `choose` leaves; large values are read in chunks.  Propagates errors from reading them."""
 
     def has(one: Version) -> bool:
+        """Whether the value of a version contains `part`."""
         content = b"" if one.known_value is None else one.content
         return content.contains(part or b"") if isinstance(content, LargeValue) else (part or b"") in content
 
@@ -343,7 +359,7 @@ def unused_rows(
 
 
 def operation_of(place: Place, offset: int) -> int | None:
-    """The number of the operation at an offset in its batch; None in tables."""
+    """Return the number of the operation at an offset in its batch, counted from 0; None in tables."""
     return None if place.operations is None else bisect_left(place.operations, offset)
 
 
@@ -364,7 +380,7 @@ class RowCounts(NamedTuple):
 
 
 def tally_of(rows: LeveldbRows) -> RowCounts:
-    """The counts of rows."""
+    """Count rows by status, type and the verdict of their checksum."""
     found = RowCounts(Counter(), Counter(), Counter(), rows.numbers(SEQUENCE))
     kinds, at = rows.tally()
     for (status, kind), count in kinds.items():
@@ -377,6 +393,7 @@ def tally_of(rows: LeveldbRows) -> RowCounts:
 
 def is_sound(database: DatabaseDirectory, jobs: int = 1) -> bool:
     """Whether everything that reading the live files meets is undamaged and in the order of bytes."""
+    # Without the compiled kernel, `add_blocks` checks nothing: then no database counts as sound.
     if database.errors or not database.is_bytewise or not COMPILED:
         return False
     found: list[Finding] = []
@@ -397,6 +414,7 @@ def is_sound(database: DatabaseDirectory, jobs: int = 1) -> bool:
 
 
 def _is_sound(table: Table, at: int) -> bool:
+    """Whether `PIECE` blocks of a table from number `at` on, and the one after them, have no finding."""
     try:
         return table.add_blocks(LeveldbRows(), table.strict_index[at : at + PIECE + 1])
     except ExhumeError:
@@ -405,5 +423,5 @@ def _is_sound(table: Table, at: int) -> bool:
 
 def beyond(prefix: bytes) -> bytes | None:
     """The first key after all keys that start with `prefix`; None when there is none."""
-    cut = prefix.rstrip(b"\xff")
+    cut = prefix.rstrip(b"\xff")  # no last byte can be higher than 0xff
     return cut[:-1] + bytes([cut[-1] + 1]) if cut else None

@@ -1,5 +1,8 @@
 """`exhume.open` for databases of the LevelDB family.
 
+A database has a manifest, which consists of version edits (changes to its set of files), tables and logs.  A version is
+an entry of a key, live if it is the newest and not a deletion.  The comparator is the order of keys.
+
 Spec: LevelDB doc/impl.md.
 """
 
@@ -44,14 +47,21 @@ class LevelDbInfo(Info):
     """Facts that are known without reading tables and logs."""
 
     writer: str
+    """The program that wrote the manifest, see `Manifest.writer`."""
     comparator: str
     manifest: str | None
+    """Name of the manifest; None without one."""
     counters: dict[str, int | None]
+    """Counters in the manifest, by name; None if it does not state one."""
     families: dict[str, int]
+    """Number of tables of each column family, by its name."""
     files: tuple[DbFile, ...]
     edits: int
+    """Number of version edits in the manifest."""
     problems: int
+    """Number of findings of opening."""
     errors: tuple[Finding, ...]
+    """Those that are problems, and those of `stats`."""
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -78,7 +88,7 @@ class LevelDbArchive(RecordArchive):
     """A database directory (or a lone table).  `database` is the full reader; see `Database`."""
 
     format = "leveldb"
-    _offered = "database is_incomplete"
+    _offered = "database is_incomplete"  # public attributes besides those of `RecordArchive`
 
     def __init__(
         self, source: Source | Tree, *, limits: Limits = DEFAULT_LIMITS, sequence_rule: SequenceRule | None = None
@@ -88,6 +98,7 @@ class LevelDbArchive(RecordArchive):
         Raises the first error of CURRENT or the manifest if the directory has no file of a database.
         """
         super().__init__(source, limits=limits)
+        # Findings of the last `stats`.
         self._scanned: list[Finding] = []
         self.is_incomplete = False
         """Whether a listing on the command line met damage, or something that could not be checked."""
@@ -241,7 +252,10 @@ class _BorrowedSource(WindowSource):
 
 
 def _lone_table(source: Source, limits: Limits) -> Database:
-    """A database of one table, or of one blob file, and nothing else."""
+    """Return a database of one table, or of one blob file, and nothing else.
+
+    The file is put into a directory in memory, under a name that has its kind.  Raises LDB-104 for any other file.
+    """
     if source.read_up_to(0, BLOB_HEADER).startswith(BLOB_MAGIC):
         blobs = MemoryTree({"000001.blob": _BorrowedSource(source, 0, source.size)}, source.name)
         return Database(blobs, limits=limits, standalone=True)

@@ -1,5 +1,10 @@
 """Logs as the database replays them: in order, per column family, transactions when they are committed.
 
+A record of a log is a write batch: operations with the sequence number of the first.  Marks between operations begin,
+prepare, commit or roll back transactions.  A prepared transaction is one that was written but awaits its commit, which
+may be in a later log.  The sequence rule says which operations take a new number: each, none (one per batch), or the
+first of each sub-batch; a sub-batch is a part of a batch in which no key is written twice.
+
 Spec: LevelDB db/write_batch.cc; RocksDB db/write_batch.cc (MemTableInserter), db/db_impl/db_impl_open.cc; the sequence
 rules: `docs/formats/leveldb.md`.
 """
@@ -8,14 +13,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from exhume.errors import ExhumeError, LimitExceededError, MissingDependencyError, Span
+from exhume.errors import LimitExceededError, MissingDependencyError, Span
 from exhume.formats.leveldb import checks
-from exhume.formats.leveldb.batches import LogBatch, WriteBatches, item_of, rule_of
-from exhume.formats.leveldb.checks import Recorder, Report
+from exhume.formats.leveldb.batches import LoadedLog, LogBatch, Unused, WriteBatches, item_of, rule_of
 from exhume.formats.leveldb.files import DbFile
 from exhume.formats.leveldb.kernel import LogItems
 from exhume.formats.leveldb.large import LONG
@@ -29,9 +32,9 @@ from exhume.formats.leveldb.layout import (
     parse_write,
 )
 from exhume.formats.leveldb.layout_facts import BATCH
-from exhume.formats.leveldb.log import LogReader, LogRecord
+from exhume.formats.leveldb.log import LogReader
 from exhume.formats.leveldb.manifest import Manifest
-from exhume.formats.leveldb.model import BYTEWISE, Place, Role, SequenceRule, Status, ValueTypes, Verdict
+from exhume.formats.leveldb.model import BYTEWISE, LogRecord, Place, Role, SequenceRule, Status, ValueTypes, Verdict
 from exhume.formats.leveldb.table import Item, RangeDeletion, sort_key
 from exhume.formats.leveldb.wire import MAX_SEQUENCE
 from exhume.io.source import Source
@@ -39,54 +42,26 @@ from exhume.io.values import LargeValue
 from exhume.limits import Limits
 from exhume.tuples import NamedTuple
 
-_TOP = (1 << 64) - 1
+_TOP = (1 << 64) - 1  # minus (sequence << 8 | type): newer items sort first
 _ALONE: tuple[int, ...] = (BATCH.size,)
 """Offset of the operation in a batch with one operation, as a tuple like `Place.operations`."""
 _RANGE = int(ValueTypes.RANGE_DELETION)
+# Marks that begin the section of a transaction that will be prepared, and marks of its commit.
 _BEGINS = (OperationTypes.BEGIN_PREPARE, OperationTypes.BEGIN_PERSISTED_PREPARE, OperationTypes.BEGIN_UNPREPARE)
 _COMMITS = (OperationTypes.COMMIT, OperationTypes.COMMIT_WITH_TIMESTAMP)
 
 
 class PreparedOperation(NamedTuple):
-    """An operation of a prepared transaction; `log` is 0 if it gets its final sequence number only at the commit,
-    otherwise it is the log in which the database wrote it, with this number.
+    """An operation of a prepared transaction.
+
+    `log` is 0 if the operation gets its final sequence number only at the commit; otherwise it is the number of the log
+    in which the database already applied it, with this `sequence`.
     """
 
     operation: Operation
     batch: LogBatch
     log: int
     sequence: int
-
-
-Unused = tuple[Status, int, LogItems | list[Item]]
-"""Items of a column family that are not part of the state, and their status."""
-
-
-@dataclass(slots=True)
-class LoadedLog:
-    """A log in memory."""
-
-    number: int
-    items: dict[int, LogItems] = field(default_factory=dict)  # of the state, by column family, sorted
-    ranges: list[RangeDeletion] = field(default_factory=list)  # of the state
-    unused: list[Unused] = field(default_factory=list)
-    """Items that are not part of the state: of column families that have them in tables already or that do not exist,
-    of transactions that were rolled back, of an earlier use of the file."""
-    rule: SequenceRule = SequenceRule.PER_OPERATION
-    evidence: str = ""  # why this rule was used
-    last_sequence: int = 0  # the highest one
-    records: int = 0  # number of batches
-    kinds: set[int] = field(default_factory=set)  # types of the operations of the state
-    recorded: Recorder = field(default_factory=Recorder)  # findings of reading
-    error: ExhumeError | None = None
-    """The error that ended reading before the end of the log."""
-
-    def report_fault(self, report: Report) -> LoadedLog:
-        """Report the findings on the log; raise the error that ended reading."""
-        self.recorded.play(report)
-        if self.error is not None:
-            raise self.error
-        return self
 
 
 class Replay:
@@ -104,11 +79,12 @@ class Replay:
         self._limits = limits
         self._rule = rule
         self._is_dacha = is_dacha
-        self._prepared: dict[bytes, list[PreparedOperation]] = {}
+        self._prepared: dict[bytes, list[PreparedOperation]] = {}  # transactions that await their commit, by name
 
     def load(self, source: Source, file: DbFile) -> LoadedLog:
         """Read the next log completely, or as far as the limits allow."""
         log = LoadedLog(file.number)
+        # What the places of all single writes have in common; `make` returns empty items that use it.
         place = source.name, file.number, Verdict.GOOD, file.role is Role.LIVE, _ALONE
         make = partial(LogItems, Place, place)
         batches, earlier, timestamps = self._read(source, file, log, make)
@@ -129,6 +105,7 @@ class Replay:
         # Batches of an earlier use of the file are unused, by column family.
         old: dict[int, LogItems] = {}
         for before in earlier:
+            # Numbered per operation: only RocksDB reuses files.
             for number, operation in enumerate(before.batch.operations):
                 if operation.column_family not in old:
                     old[operation.column_family] = make()
@@ -138,7 +115,7 @@ class Replay:
         log.unused += [(Status.UNREFERENCED, family, items) for family, items in old.items()]
         for items in log.items.values():
             items.sort()
-        for _, _, unused in log.unused:
+        for _, _, unused in log.unused:  # `LogItems` sorts by the same key itself
             if isinstance(unused, list):
                 unused.sort(key=sort_key)
             else:
@@ -146,14 +123,17 @@ class Replay:
         return log
 
     def prepared(self) -> Iterator[Unused]:
-        """The operations of transactions that were never committed nor rolled back."""
+        """Yield the operations of transactions that were neither committed nor rolled back in the logs so far."""
         for pending in self._prepared.values():
             yield from _unused(Status.PREPARED, pending)
 
     def _read(
         self, source: Source, file: DbFile, log: LoadedLog, make: Callable[[], LogItems]
     ) -> tuple[list[LogBatch | WriteBatches], list[LogBatch], dict[int, int]]:
-        """Return the batches of a log, the complete ones of an earlier use of its file, and the sizes of timestamps."""
+        """Return (batches of a log, complete batches of an earlier use of its file, sizes of timestamps by family).
+
+        RocksDB reuses the files of old logs, whose batches may remain after the end of the new log.
+        """
         batches: list[LogBatch | WriteBatches] = []
         earlier: list[LogBatch] = []
         report = log.recorded
@@ -167,7 +147,7 @@ class Replay:
             last = batches[-1] if batches else None
             writes = last if isinstance(last, WriteBatches) else WriteBatches(make())
             count, at = writes.take(block, at, base, _rank(file, ordinal))
-            ordinals = itertools.count(ordinal + count)
+            ordinals = itertools.count(ordinal + count)  # as each batch takes one
             if count and writes is not last:
                 batches.append(writes)
             return at
@@ -222,6 +202,7 @@ class Replay:
         least = min(LONG, limits.payload_size)
 
         def made(start: int, stop: int, is_value: bool) -> bytes | LargeValue:
+            """Return the bytes `[start, stop)` of the payload; a long value stays in the log."""
             if is_value and stop - start > least:
                 pieces = partial(reader.pieces, record.fragments, start, stop)
                 return LargeValue(stop - start, pieces, limits, span.in_payload(start, stop))
@@ -232,12 +213,15 @@ class Replay:
 
 
 def _rank(file: DbFile, ordinal: int) -> int:
-    """Return the rank of a batch, in 63 bits: odd, so that it never equals that of a table's block; see `Item`."""
+    """Return the rank of batch number `ordinal` of a log, in 63 bits: items that are equal sort by it (see `Item`).
+
+    It is odd, so that it never equals that of a table's block, which is even.
+    """
     return (min(file.number, (1 << 30) - 1) << 33) + 2 * ordinal + 1
 
 
 def _unused(status: Status, pending: list[PreparedOperation]) -> Iterator[Unused]:
-    """The operations of a transaction by column family, sorted."""
+    """Yield the operations of a transaction by column family, sorted, with `status`."""
     families: dict[int, list[Item]] = {}
     for operation, batch, _, sequence in pending:
         item = item_of(operation, batch, sequence, operation.key, operation.value)
@@ -247,7 +231,7 @@ def _unused(status: Status, pending: list[PreparedOperation]) -> Iterator[Unused
 
 
 class _Run:
-    """One log while it is replayed."""
+    """One log while it is replayed: decides for each operation whether it is part of the state."""
 
     def __init__(
         self,
@@ -290,6 +274,7 @@ class _Run:
             for operation in batch.operations:
                 self._write(operation, one)
             return
+        # Operations and marks in the order in which they are in the batch.
         done = 0
         for mark in batch.marks:
             self._operations(one, done, mark.at)
@@ -310,6 +295,7 @@ class _Run:
         if not self._is_applied(0):
             self._stale_items(0).extend(items)
             return
+        # a bit for each type; puts and deletions only
         log.kinds.update(kind for kind in range(8) if writes.kinds >> kind & 1)
         if 0 in log.items:
             log.items[0].extend(items)
@@ -388,7 +374,10 @@ class _Run:
         self._take(operation, one, self._advance(operation), self._number)
 
     def _take(self, operation: Operation, one: LogBatch, sequence: int, number: int) -> None:
-        """Add an operation of the log `number` to the state, or to the unused items if tables have it already."""
+        """Add an operation of the log `number` to the state, or to the unused items if tables have it already.
+
+        The log may be an earlier one, in which a transaction was written that this log commits.
+        """
         log, family = self._log, operation.column_family
         sequence &= MAX_SEQUENCE
         log.last_sequence = max(log.last_sequence, sequence)
@@ -442,6 +431,7 @@ class _Run:
         size = self._timestamps.get(operation.column_family)
         if not size or self._manifest is None:
             return operation.key, operation.value
+        # A family whose comparator has timestamps keeps them in its keys.
         family = self._manifest.families.get(operation.column_family)
         if family is None or (family.comparator or self._manifest.comparator) != BYTEWISE:
             return operation.key, operation.value

@@ -1,4 +1,8 @@
-"""Rebuilding damaged databases: live rows as a clean database, or every version as JSON lines."""
+"""Rebuilding damaged databases: live rows as a clean database, or every version as JSON lines.
+
+A merge operand is a version of a key that changes the older value.  The report accounts for every byte of every file:
+recovered, rebuilt (structure that the output has in another form), ignored or lost.
+"""
 
 from __future__ import annotations
 
@@ -90,9 +94,9 @@ def _salvage(database: Database, output: Path, mode: SalvageMode, progress: Prog
 
 
 def surviving_rows(database: Database, collect: checks.Report, report: SalvageReport, jobs: int = 1) -> Iterator[Row]:
-    """Yield the rows of the newest state that can be read, sorted; entries with a bad checksum are ignored.
+    """Yield (key, value) of the newest state that can be read, sorted; entries with a bad checksum are ignored.
 
-    A deletion with a bad checksum is ignored as well.  Files that an intact manifest does not name are left out; if the
+    A deletion with a bad checksum is ignored as well. Files that an intact manifest does not name are left out; if the
     manifest is lost or damaged, all files count.
     """
     has_manifest = _has_manifest(database) and not database.errors
@@ -116,12 +120,12 @@ def surviving_rows(database: Database, collect: checks.Report, report: SalvageRe
     same: Callable[[Version], Any] = (
         attrgetter("key") if database.order(0).is_bytewise else lambda version: database.version_key(version)[:3]
     )
-    proofs: set[Verdict] = set()
+    proofs: set[Verdict] = set()  # verdicts that the report has already
     for _, group in groupby(_believable(versions, report), same):
         older = iter(group)
         newest = next(older)
         is_plain = newest.value_type == ValueTypes.VALUE and newest.extra is None
-        # The faster way, for most rows.
+        # Most rows: the newest version is the value.
         if is_plain and newest.status is not Status.DELETED and newest.checksum != Verdict.BAD:
             _count_bad(older, report)
             yielded: Row = newest.key, newest.value
@@ -176,10 +180,13 @@ def _believable(versions: Iterable[Version], report: SalvageReport) -> Iterator[
 
 
 def _surviving(versions: Iterable[Version], report: SalvageReport) -> list[Version]:
-    """The versions, newest first, that make the newest value of a key that can be read; none of a deleted key."""
+    """Return the versions that make the newest readable value of a key, newest first; none of a deleted key.
+
+    `versions` are all of the key, newest first. Those with a bad checksum are counted as lost and passed over.
+    """
     chain: list[Version] = []
-    disbelieved: int | None = None
-    done = False
+    disbelieved: int | None = None  # sequence number of the last version that was passed over
+    done = False  # whether the value, or a deletion, is complete
     for version in versions:
         if version.checksum == Verdict.BAD:
             report.add_lost("versions with a bad checksum")
@@ -207,7 +214,7 @@ def _omitted(version: Version) -> Iterator[str]:
 
 
 def _sound_rows(rows: LeveldbRows) -> tuple[Sequence[Row], Counter[str], Counter[str]]:
-    """The live rows of an undamaged database, their verdicts, and how many versions are lost, by the reason."""
+    """Return (live rows, number of rows by verdict, number of lost versions by reason) for an undamaged database."""
     if rows.family:
         statuses = tally_of(rows).statuses
         return [], Counter(), Counter({"versions in other column families": len(rows) - statuses[Status.BEYOND]})
@@ -222,22 +229,24 @@ def _sound_rows(rows: LeveldbRows) -> tuple[Sequence[Row], Counter[str], Counter
     return [(one.key, one.content) for one in found], Counter(str(one.checksum) for one in found), lost
 
 
+# Statuses of versions that no database would return, and how far a verdict of a checksum proves content.
 _NEVER_LIVE = (Status.BEYOND, Status.PREPARED, Status.ROLLED_BACK)
 _VERIFIED_BY = {Verdict.GOOD: VerifiedBy.CHECKSUMS, Verdict.NONE: VerifiedBy.STRUCTURE, Verdict.BAD: VerifiedBy.NONE}
 
 
 def verified_how(version: Version) -> VerifiedBy:
-    """The check of a version: the checksum of its block or log record, if there is one and it matches."""
+    """Return what verified a version: the checksum of its block or log record, if there is one and it matches."""
     return _VERIFIED_BY[Verdict(version.checksum)]
 
 
 def _line(version: Version) -> Iterator[bytes]:
-    """The line of a version in chunks."""
+    """Yield the JSON line of a version in chunks, so that a large value need not be in memory."""
     content = version.content
     large = isinstance(content, LargeValue) and version.known_value is not None
     value = None if large or version.known_value is None else bytes_value(version.value)
     line = json.dumps({"key": bytes_value(version.key), "value": value, **version.to_dict()}, default=bytes_value)
     if isinstance(content, LargeValue) and large:
+        # Put the value in place of the null; a key cannot contain this text, as its quotes are escaped.
         before, empty, line = line.partition('"value": null')
         yield f"{before}{empty.removesuffix('null')}".encode()
         yield from (piece.encode() for piece in large_pieces(content, " "))
@@ -249,7 +258,7 @@ def _account(database: Database, found: list[Finding], report: SalvageReport, *,
 
     `everything`: also the versions in files that the database no longer uses are in the output.
     """
-    damaged: dict[str, list[Finding]] = {}
+    damaged: dict[str, list[Finding]] = {}  # by the name of the file
     for finding in found:
         if finding.span is not None and finding.severity is not Severity.NOTE:
             damaged.setdefault(finding.span.source, []).append(finding)
@@ -332,7 +341,7 @@ Content = tuple[int, int, Outcome, str]
 
 
 def _content(database: Database, file: DbFile) -> tuple[list[Content], Outcome]:
-    """Return the ranges of a table or log that can be read, in order, and the outcome of all others."""
+    """Return the ranges of a table, log or blob file that can be read, in order, and the outcome of all others."""
     if file.kind == "log":
         source = database.source(file.name)
         reader = LogReader(source, checks.ignore, database.limits, file.number)
@@ -357,18 +366,21 @@ def _content(database: Database, file: DbFile) -> tuple[list[Content], Outcome]:
         places = [(block.handle.offset, block.handle.stop) for block in find_data_blocks(table)]
     else:
         places = sorted((handle.offset, min(handle.stop, table.source.size)) for handle in handles)
+    # Around blocks that an index leads to is only structure, which the output has in another form.
     return [(*one, Outcome.RECOVERED, "") for one in places], Outcome.LOST if handles is None else Outcome.REBUILT
 
 
 def _filler(source: Source, found: list[Content]) -> Iterator[Content]:
-    """The zeros at the end of a block of a log, in which no fragment has space, between two records."""
+    """Yield the zeros between two records of a log at the end of a 32 KiB block: they are fewer than a fragment's
+    header, so no fragment fits there.
+    """
     for (_, at, *_), (start, *_) in pairwise(found):
         if 0 < start - at < HEADER and start % BLOCK == 0 and source.is_zero(at, start):
             yield at, start, Outcome.IGNORED, "filler at the end of a block"
 
 
 def _blob_content(blobs: BlobFile) -> list[Range]:
-    """The header, the records whose checksums match, and the footer."""
+    """Return the ranges of the header, of the records whose checksums match, and of the footer."""
     out: list[Range] = []
     with suppress(ExhumeError):
         out.append((0, blobs.header and BLOB_HEADER))
@@ -384,9 +396,12 @@ def _blob_content(blobs: BlobFile) -> list[Range]:
 def _account_file(
     source: Source, content: list[Content], rest: Outcome, damaged: list[Finding], kind: str, report: SalvageReport
 ) -> None:
-    """Account for the bytes of a table or log; damage that findings report is lost, wherever it is."""
+    """Account for the bytes of a file; damage that findings report is lost, wherever it is.
+
+    `content` are the ranges that were read, `rest` is the outcome of other ranges.
+    """
     edges = sorted(damaged, key=lambda one: (one.span.start, one.span.end) if one.span else (0, 0))
-    at = source.origin
+    at = source.origin  # everything before it is accounted for
     for finding in edges:
         assert finding.span is not None
         start, end = max(at, finding.span.start), min(finding.span.end, source.origin + source.size)
@@ -410,6 +425,7 @@ def _account_between(
 ) -> None:
     """Account for an undamaged range: its content, and the structure around that."""
     at, stop = between[0] - source.origin, between[1] - source.origin
+    # The last range that begins before `at` may reach into it.
     number = max(0, bisect_right(content, (at, stop), key=itemgetter(0, 1)) - 1)
     while at < stop:
         while number < len(content) and content[number][1] <= at:

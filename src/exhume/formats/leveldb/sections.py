@@ -1,4 +1,8 @@
-"""The purpose of every byte of a database directory.
+"""The purpose of every byte of a database directory, as sections: ranges of a file with a kind and a schema.
+
+A run is a series of sections as columns, which become objects on request: a table has up to millions of blocks.  A
+trailer is the compression byte and the checksum after a block.  A section claims its bytes if its schema has a field
+for each of them.  `room` is the offset of a table's footer, where the blocks end.
 
 Spec: LevelDB doc/table_format.md, doc/log_format.md, doc/impl.md.
 """
@@ -22,9 +26,9 @@ from exhume.formats.leveldb.database import Database
 from exhume.formats.leveldb.files import DbFile
 from exhume.formats.leveldb.kernel import block_codecs, filled_blocks
 from exhume.formats.leveldb.large import LargeBlock
-from exhume.formats.leveldb.layout_facts import BLOB_HEADER, CHECKED, Compressions, FragmentTypes
-from exhume.formats.leveldb.log import BLOCK, FULL, Fragment, LogReader
-from exhume.formats.leveldb.model import Footer
+from exhume.formats.leveldb.layout_facts import BLOB_HEADER, CHECKED, FULL, Compressions, FragmentTypes
+from exhume.formats.leveldb.log import BLOCK, LogReader
+from exhume.formats.leveldb.model import Footer, Fragment
 from exhume.formats.leveldb.names import PEBBLE, set_aside
 from exhume.formats.leveldb.probe import UNREAD_TABLES
 from exhume.formats.leveldb.table import PEBBLE_RANGES, Table
@@ -94,19 +98,18 @@ def file_sections(
 def _log_sections(source: Source, file: DbFile, database: Database) -> list[SectionItem]:
     """Return the sections of a log or manifest: its records, and the bytes between them that no record uses."""
     kind = file.kind
+    schema = "leveldb_manifest" if kind == "manifest" else "leveldb_log"
     whole = Section(
-        source.name,
-        source.span(0, source.size),
-        SectionKind.STRUCTURE,
-        schema="leveldb_manifest" if kind == "manifest" else "leveldb_log",
+        source.name, source.span(0, source.size), SectionKind.STRUCTURE, schema=schema,
         check=lambda chain: fragment_check(source, chain[-1].span),
-    )
+    )  # fmt: skip
     payload = "leveldb_version_edit" if kind == "manifest" else "leveldb_write_batch"
     found: list[Finding] = []
     number = file.number if kind == "log" else None
     reader = LogReader(source, checks.collector(found.append), database.limits, number)
     records = _Records(reader, payload)
     unread: dict[int, Section] = {}
+    # What no record covers is known from the findings; those inside a record are about bytes that are covered.
     for finding in found:
         if finding.span is not None and finding.span.start not in unread and not records.begins(finding.span.start):
             name = f"{source.name}/unread@{finding.span.start}"
@@ -134,7 +137,7 @@ class _Records:
             self._data.append(record.fragments[0].data_offset)
             self._ends.append(record.end)
             self._sizes.append(len(record.payload))
-        self._later = {one.offset for parts in self._parts.values() for one in parts}
+        self._later = {one.offset for parts in self._parts.values() for one in parts}  # where their fragments start
 
     def begins(self, offset: int) -> bool:
         """Whether a fragment of a record begins at an offset."""
@@ -185,7 +188,8 @@ def _blob_sections(blobs: BlobFile) -> list[SectionItem]:
     note = ""
 
     def unreported(rule: checks.Rule, detail: str = "", **_: object) -> None:
-        nonlocal note  # of the section that is not read
+        """Use a finding as the note of the section that is not read."""
+        nonlocal note
         note = detail or rule.title
 
     try:
@@ -202,15 +206,8 @@ def _blob_sections(blobs: BlobFile) -> list[SectionItem]:
     if at < blobs.room:
         out.append(Section(f"{source.name}/unread@{at}", source.span(at, blobs.room), SectionKind.UNREAD, note=note))
     if blobs.footer is not None:
-        span = source.span(blobs.room, source.size)
-        out.append(
-            Section(
-                f"{source.name}/footer",
-                span,
-                schema="leveldb_blob_file::file_footer",
-                check=lambda _: blobs.check_footer(),
-            )
-        )
+        span, schema = source.span(blobs.room, source.size), "leveldb_blob_file::file_footer"
+        out.append(Section(f"{source.name}/footer", span, schema=schema, check=lambda _: blobs.check_footer()))
     return out
 
 
@@ -246,6 +243,7 @@ def table_sections(
     named, data = _blocks(table, footer), table.index(checks.collector(found.append)).handles
     notes = [one.message for one in found if one.severity is Severity.UNCHECKED]
     room = footer.offset - source.origin
+    # The data blocks as one run, or among the other blocks if these are between them.
     spans: list[tuple[int, int, str]] = []
     if _are_consecutive(data, [handle for _, handle, _ in named], room):
         out.append(_data_run(table, data, rows, check, jobs))
@@ -267,17 +265,13 @@ def table_sections(
     else:
         spans += [(handle.offset, handle.stop, name) for handle, (name, _) in blocks.items()]
         out += _padding(table, spans, room)
-    start = footer.offset - source.origin
-    span = source.span(start, start + footer.size)
+    span = source.span(room, room + footer.size)
     out.append(
         Section(
-            f"{source.name}/footer",
-            span,
-            SectionKind.STRUCTURE,
-            schema="leveldb_footer",
+            f"{source.name}/footer", span, SectionKind.STRUCTURE, schema="leveldb_footer",
             check=lambda _: table.check_sealed_footer(),
         )
-    )
+    )  # fmt: skip
     return out
 
 
@@ -304,7 +298,9 @@ def _unread(source: Source, blocks: list[Handle], room: int, note: str) -> Itera
 
 
 def _padding(table: Table, blocks: list[tuple[int, int, str]], room: int) -> list[Section]:
-    """Return the padding between data blocks; `blocks` has (start, stop, name) of those before `room`."""
+    """Return the padding between data blocks, if all gaps between blocks are such padding; `blocks` has (start, stop,
+    name) of those before `room`.
+    """
     blocks.sort()
     starts = [*(start for start, _, _ in blocks[1:]), room]
     ends = ((stop, start, name) for (_, stop, name), start in zip(blocks, starts, strict=True))
@@ -316,7 +312,7 @@ def _padding(table: Table, blocks: list[tuple[int, int, str]], room: int) -> lis
 
 
 def _stored_codecs(table: Table, handles: Handles) -> bytes:
-    """The compression of blocks in a file, from the byte after each."""
+    """Return the compression byte of each block, from the byte after it in the file."""
     source, out = table.source, bytearray()
     ahead = layout.BLOCK_TRAILER if source.is_remote else AHEAD
     while len(out) < len(handles):
@@ -341,6 +337,7 @@ def _data_run(table: Table, handles: Handles, rows: str, check: RowCheck | None,
     label = f"{source.name}/data@"
 
     def make(number: int) -> Section:
+        """Return section `number`: even ones are blocks, odd ones trailers."""
         block = number // 2
         name, handle = f"{label}{bounds[2 * block]}", handles[block]
         if number % 2:
@@ -348,11 +345,13 @@ def _data_run(table: Table, handles: Handles, rows: str, check: RowCheck | None,
         return _contents(table, name, SectionKind.DATA, handle, codecs[block], rows, check)
 
     def names() -> Iterator[str]:
+        """Yield the names of all sections, without making these."""
         for start in bounds[:-1:2]:
             yield f"{label}{start}"
             yield f"{label}{start}/trailer"
 
     def claims(first: int, last: int) -> bool:
+        """Whether fields cover all bytes of the sections from `first` to `last`."""
         chosen = slice(first // 2, (last + 1) // 2)
         if Compressions.NONE not in codecs[chosen]:
             return True  # only trailers have a schema
@@ -406,6 +405,7 @@ def _contents(
     stored = codec == Compressions.NONE
 
     def load() -> bytes:
+        """Return the decompressed block; the table's dictionary is for data blocks only."""
         dictionary = table.dictionary if kind is SectionKind.DATA else b""
         block = table.read_block(handle, checks.strict, dictionary=dictionary)
         if block is None:

@@ -1,5 +1,9 @@
 """Tables (`.ldb`, `.sst`): data blocks, and entries in order from any key on, of one table or merged from many runs.
 
+A table is a file of sorted entries in blocks.  A handle is the position of a block; the index has the handle of each
+data block with its separator, a key that no key of the block is above.  A user key is a key without the sequence number
+and type that follow it in the file; packed is (sequence << 8 | type) as one number.  A run is a sorted series of items.
+
 Footer and blocks as such are read in `table_blocks.py`, metaindex, properties and index in `table_index.py`.
 
 The `Report` decides what happens at damage: `strict` raises, a collector continues with the next index entry.  How a
@@ -42,10 +46,10 @@ are twice the number of the block in it, or for a log twice that of the batch, p
 `LargeValue`; the place has the span of the block.
 """
 
-_TOP = (1 << 64) - 1
+_TOP = (1 << 64) - 1  # minus a packed number: newer entries sort first
 KNOWN_TYPES = frozenset(ValueTypes)
 KNOWN_FLAGS = bytes(kind in KNOWN_TYPES for kind in range(256))
-"""A flag for each value type."""
+"""For each byte, 1 if it is a known value type, else 0."""
 
 MOST_AT_ONCE = 256 << 20
 """Bytes of keys and values above which blocks are read one by one."""
@@ -77,7 +81,10 @@ class Table(IndexedFile):
         comparator: Comparator | None = None,
         limits: Limits = DEFAULT_LIMITS,
     ) -> None:
-        """Open a table: reads its footer and index. `level` and `largest_sequence` are those in the manifest."""
+        """Describe a table; footer and index are read when they are needed.
+
+        `level`, `referenced` (whether the database uses it) and `largest_sequence` are those in the manifest.
+        """
         super().__init__(source, limits=limits)
         self.largest_sequence = largest_sequence
         self.comparator: Comparator = comparator or comparator_of(BYTEWISE)
@@ -99,7 +106,7 @@ class Table(IndexedFile):
 
     @property
     def verdict(self) -> Verdict:
-        """The verdict on sound blocks."""
+        """The verdict on blocks that the kernel found undamaged: good, or none in a table without checksums."""
         return Verdict.NONE if self.rules.checksum == "none" else Verdict.GOOD
 
     def hold(self, room: int) -> int:
@@ -152,12 +159,12 @@ class Table(IndexedFile):
         )  # fmt: skip
         handles = blocks.handles
         if max(handles.sizes) > LARGE:
-            return False
+            return False  # such a block is read in chunks
         base, end = handles[0].offset, handles[-1].stop
         rules = self.rules
         if end > rules.room or end - base != sum(handles.sizes) + layout.BLOCK_TRAILER * len(handles):
             return False  # they pass the footer, or are not adjacent
-        # Blocks that the kernel can check and decompress itself, else decompressed here.
+        # None from the kernel: it cannot decompress or check these blocks itself, so this is done here.
         stored = self.source.read_at(base, end - base)
         found = None
         if rules.checksum == "crc32c" and not rules.base_context:
@@ -188,7 +195,10 @@ class Table(IndexedFile):
     def block_items(
         self, block: TableBlock | LargeBlock, rank: int, report: Report = checks.strict
     ) -> tuple[list[Item], bool]:
-        """The entries of a data block, and whether they are in order."""
+        """Return (items of a data block, whether they are in order).
+
+        `rank` orders equal items, see `Item`. Findings go to `report`.
+        """
         place = self.place(block.handle, block.verdict, block.codec)
         if isinstance(block, LargeBlock):
             end = block.end
@@ -204,7 +214,7 @@ class Table(IndexedFile):
             )
         self.report_problem(block, stop, end, problem, report)
         if self.global_sequence is not None:
-            stamp = self.global_sequence << 8
+            stamp = self.global_sequence << 8  # replaces the sequence number of each entry, and keeps the type
             items = [(one[0], _TOP - (stamp | ~one[1] & 0xFF), *one[2:]) for one in items]
         if not self.comparator.is_bytewise:
             disorder = next((after[3] for one, after in pairwise(items) if not self.follows(one, after)), -1)
@@ -248,7 +258,7 @@ class Table(IndexedFile):
         span = self.span_of(start, stop) if self.source.cost.wait else None
         if span is not None and first < len(handles) and span[1] - span[0] > handles[first].size:
             self.source.will_read(*span)
-        previous: Item | None = None
+        previous: Item | None = None  # the last item of the block before
         # The blocks of a long range are read ahead and not kept for the next look-up.
         streamed = last - first > MOST_KEPT or (start is None and stop is None)
         blocks = self._stream(rank, first, last, start) if streamed else self._blocks_from(rank, first, start or b"")
@@ -261,7 +271,9 @@ class Table(IndexedFile):
                 yield items
 
     def _stream(self, rank: int, first: int, last: int, start: bytes | None) -> Iterator[list[Item]]:
-        """The blocks `[first, last)`, from a key on, read ahead; then one by one those that follow them."""
+        """Yield the items of blocks `[first, last)`, read ahead, from the user key `start` on; then of those that
+        follow them, read one by one as the caller may stop.
+        """
         handles = self.strict_index.handles
         ahead = self.read_blocks(handles[first:last])
         rest = (self.read_data(handle) for handle in handles[last:])
@@ -270,8 +282,9 @@ class Table(IndexedFile):
             yield items if start is None or number > first else items[bisect_left(items, (start,)) :]
 
     def _blocks_from(self, rank: int, first: int, start: bytes) -> Iterator[list[Item]]:
-        """The blocks from a key on; the most recently read ones are cached, because look-ups tend to be for nearby
-        keys.
+        """Yield the items of each block from number `first` on, from the user key `start` on.
+
+        The most recently read blocks are cached, because look-ups tend to be for nearby keys.
         """
         handles = self.strict_index.handles
         for number in range(first, len(handles)):
@@ -329,6 +342,7 @@ class Level:
     def __init__(self, tables: list[Table], largest: list[bytes]) -> None:
         self._tables = tables
         self._largest = largest
+        # Under a comparator, keys need not ascend as bytes.
         self._ordered = all(a <= b for a, b in pairwise(largest))
 
     def items(self, start: bytes | None, stop: bytes | None) -> Iterator[Item]:
@@ -357,7 +371,7 @@ def parts_of(items: list[Item] | LogItems, low: int = 0, high: int | None = None
 
 def whole_keys(pieces: Iterable[list[Item]]) -> Iterator[list[Item]]:
     """Yield sorted items in chunks again, so that all versions of a key are in one chunk."""
-    waiting: list[Item] = []
+    waiting: list[Item] = []  # the items of the last key so far
     for items in pieces:
         if not items:
             continue
@@ -379,7 +393,7 @@ def merge_runs(runs: list[Iterable[list[Item]]]) -> Iterator[list[Item]]:
     without a step of Python per item, three times as fast as `heapq.merge`.
     """
     feeds = [iter(run) for run in runs]
-    waiting: list[list[Item]] = [[] for _ in runs]
+    waiting: list[list[Item]] = [[] for _ in runs]  # the next items of each run
     ended = [False] * len(runs)
     while True:
         for number, feed in enumerate(feeds):
@@ -389,6 +403,7 @@ def merge_runs(runs: list[Iterable[list[Item]]]) -> Iterator[list[Item]]:
                     ended[number] = True
                 else:
                     waiting[number] += block
+        # Up to the lowest of the last items, nothing can come any more from a run that has not ended.
         bounds = [items[-1] for items, done in zip(waiting, ended, strict=True) if not done]
         if not bounds:
             yield sorted(chain.from_iterable(waiting))

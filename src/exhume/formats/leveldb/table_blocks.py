@@ -1,5 +1,9 @@
 """The parts of every table (`.ldb`, `.sst`): the footer, and blocks with their trailers.
 
+A handle is the position of a block: offset, and size without the trailer, which has the compression and the checksum.
+The footer, at the end of the table, states the format version and the kind of checksums.  A block has entries, then
+restart points (offsets of entries with complete keys) and their number.
+
 Positions of blocks, and the meaning of their entries, are in `table.py`.
 
 Spec: LevelDB doc/table_format.md; RocksDB table/format.h, block_based/.
@@ -69,8 +73,10 @@ class TableBlock(NamedTuple):
 
     @property
     def entries_end(self) -> int:
-        """Where the entries end, as in `tail`; computed directly for the plain form, because every block that is read
-        needs it.
+        """Offset in the contents at which the entries end, as in `tail`.
+
+        Every block that is read needs it, so it is computed directly for the plain form, without parsing all restart
+        points.
         """
         last = len(self.data) - NUM_RESTARTS.size
         end = last - RESTART.size * NUM_RESTARTS.unpack_from(self.data, last)[0] if last >= 0 else -1
@@ -88,7 +94,9 @@ def rule_of(error: FormatError) -> checks.Rule:
 
 
 class Rules(NamedTuple):
-    """Facts from the footer about all blocks; each block must end before `room`."""
+    """Facts from the footer about all blocks: kind of checksums, `leveldb` or `rocksdb`, format version, number that
+    modifies checksums (0: none), and the offset before which each block must end.
+    """
 
     checksum: str
     family: str
@@ -98,7 +106,7 @@ class Rules(NamedTuple):
 
 
 def _compared(kind: str, stored: int, computed: int | None) -> Check:
-    """The verdict on a checksum of that kind; None stands for a checksum that cannot be computed."""
+    """Return the verdict on a checksum of this kind; `computed` is None if it cannot be computed."""
     if computed is None:
         return Check.skipped("the table has none" if kind == "none" else f"a kind that exhume does not know, {kind}")
     return Check.compare(f"{stored:08x}", f"{computed:08x}", ALGORITHMS[kind])
@@ -130,11 +138,10 @@ class BlockFile:
 
     def check_footer(self, report: Report) -> Footer | None:
         """The footer, after its own rules were checked and reported; None when it is unusable."""
-        whole = self.source.span(0, self.source.size)
         if self.source.size < LEVELDB_FOOTER:
             report(
                 checks.TABLE_SHORT,
-                span=whole,
+                span=self.source.span(0, self.source.size),
                 expected=f"at least {LEVELDB_FOOTER} bytes",
                 actual=self.source.size,
             )
@@ -184,13 +191,16 @@ class BlockFile:
         """Facts from the footer about all blocks.  Raises `StructureError` for unreadable handles."""
         footer = self.footer
         if footer is None:
-            return Rules("crc32c", "leveldb", 0, 0, self.source.size)
+            return Rules("crc32c", "leveldb", 0, 0, self.source.size)  # as in most tables, to search for blocks
         room = footer.offset - self.source.origin
         return Rules(footer.checksum, footer.family, footer.version, footer.base_context, room)
 
     @cached_property
     def dictionary(self) -> bytes | None:
-        """The dictionary that data blocks were compressed with; empty without one, None if it cannot be read."""
+        """The dictionary that data blocks were compressed with; empty without one, None if it cannot be read.
+
+        Here always empty: `IndexedFile` finds it.
+        """
         return b""
 
     def read_data(
@@ -295,7 +305,7 @@ class BlockFile:
         self, handles: Sequence[Handle], report: Report = checks.strict
     ) -> Iterator[TableBlock | LargeBlock | None]:
         """`read_data` of each handle; blocks that follow one another in the file are fetched together."""
-        window, first, ahead = b"", 0, True
+        window, first, ahead = b"", 0, True  # bytes that were read, their offset, whether to read ahead
         for number, handle in enumerate(handles):
             start, end = handle.offset - first, handle.stop - first
             if ahead and not 0 <= start < end <= len(window):
@@ -308,8 +318,8 @@ class BlockFile:
             yield self.read_data(handle, report, stored=window[start:end] if whole else None)
 
     def read_ahead(self, handles: Sequence[Handle], first: int) -> bytes:
-        """The bytes of the blocks from one on, as long as they are adjacent, inside the file and not too large
-        together.
+        """Return the bytes of consecutive blocks from `handles[first]` on, at most `READ_AHEAD`; empty if that block is
+        larger or outside of the file.
         """
         start = end = handles[first].offset
         room = self.rules.room
@@ -322,7 +332,9 @@ class BlockFile:
         return self.source.read_at(start, end - start) if end > start else b""
 
     def split_block(self, block: TableBlock, report: Report = checks.strict) -> list[tuple[bytes, bytes, int]]:
-        """`(key, value, offset)` of a block whose keys are plain names (metaindex, index)."""
+        """Return (key, value, offset in the contents) of each entry in a block whose keys are plain names (metaindex,
+        index).
+        """
         try:
             end = block.entries_end
         except FormatError as error:

@@ -1,5 +1,9 @@
 """Metadata of a table on its blocks: metaindex, properties, and the index, which is stored as columns.
 
+The footer of a table leads to the metaindex, a block with the handles (positions) of other meta blocks by name, and to
+the index, which has the handle of each data block.  Properties are named facts about a table.  The tables of RocksDB
+that its users make and add to a database (ingestion) get one sequence number for all entries.
+
 A table of a gigabyte has some hundred thousand data blocks, so keys and handles become Python objects only on request.
 
 Spec: LevelDB doc/table_format.md; RocksDB table/format.h, block_based/.
@@ -39,15 +43,18 @@ class _IndexShape(NamedTuple):
     """Whether keys are stored without sequence number and type."""
 
 
+# Names of a meta block and of properties, as RocksDB writes them, and values of the latter.
 PROPERTIES = "rocksdb.properties"
 INDEX_TYPE = "rocksdb.block.based.table.index.type"
 TWO_LEVELS = 2
+"""The type of an index of two levels: index blocks, and a block with their handles."""
 FIRST_KEYS = 3
 """The newest type of index that is read: with the first key of each block."""
 EXTERNAL_VERSION = "rocksdb.external_sst_file.version"
 STAMPED_VERSION = 2
 """The version of tables for ingestion whose entries all have the sequence number of the ingestion."""
 GLOBAL_SEQUENCE = "rocksdb.external_sst_file.global_seqno"
+"""The property with that sequence number, if ingestion wrote it into the table."""
 TIMESTAMPS_KEPT = "rocksdb.user.defined.timestamps.persisted"
 LOOKED_AT = 64
 """Keys of an index that are examined for sequence numbers, if they are within `HEAD` bytes."""
@@ -111,6 +118,7 @@ class IndexedFile(BlockFile):
         entries = self.split_block(block, checks.ignore)
         if not entries:
             return None
+        # An entry ends where the next starts, and with its value.
         ends = [*(at for _, _, at in entries[1:]), block.entries_end]
         for (key, value, _), end in zip(entries, ends, strict=True):
             if key == GLOBAL_SEQUENCE.encode() and any(value):
@@ -142,7 +150,10 @@ class IndexedFile(BlockFile):
         return _fixed(facts.get(GLOBAL_SEQUENCE)) or self.largest_sequence or 0
 
     def check_features(self, report: Report) -> bool:
-        """Whether nothing in the properties says that entries mean something else here; reports what does."""
+        """Return whether entries mean here what they mean in every table, by the properties.
+
+        A feature that changes it is reported.
+        """
         footer = self.footer
         if footer is None or footer.family == "leveldb":
             return True
@@ -182,7 +193,7 @@ class IndexedFile(BlockFile):
         return block.data if block is not None and block.verdict is not Verdict.BAD else None
 
     def index(self, report: Report = checks.strict) -> BlockIndex:
-        """The data blocks.  Two-level indexes are flattened."""
+        """Return the separator and handle of each data block, in order. Two-level indexes are flattened."""
         shape = self._index_shape(report)
         if shape.top is None:
             return BlockIndex.of(())
@@ -202,6 +213,7 @@ class IndexedFile(BlockFile):
             return _IndexShape()
         if footer.family == "leveldb":
             return _IndexShape(footer.index_handle)
+        # Only in these tables can properties change the layout of the index.
         is_needed = footer.version >= 3 or footer.index_handle is None
         noting = checks.RecordingReport(report if is_needed else checks.ignore)
         facts = self.properties(noting)
@@ -280,7 +292,9 @@ class IndexedFile(BlockFile):
         return BlockIndex.of(entries)
 
     def _has_plain_keys(self, block: TableBlock) -> bool:
-        """Whether the first keys of an index are too short for sequence numbers: an application made the table."""
+        """Whether the first keys of a LevelDB index are too short for sequence numbers: then an application made the
+        table, without a database.
+        """
         if self.footer is None or self.footer.family != "leveldb":
             return False
         try:

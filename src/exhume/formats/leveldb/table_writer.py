@@ -18,24 +18,31 @@ from exhume.formats.leveldb.blocks import block_parts, build_block, seal_block
 from exhume.formats.leveldb.kernel import table_blocks
 from exhume.formats.leveldb.layout_facts import (
     BATCH,
+    FIRST,
     FRAGMENT,
+    FULL,
     KEY_TAIL,
+    LAST,
     LEVELDB_FOOTER,
     LEVELDB_MAGIC,
+    MIDDLE,
     TRAILER,
     Compressions,
     Tags,
     ValueTypes,
 )
-from exhume.formats.leveldb.log import BLOCK, FIRST, FULL, HEADER, LAST, MIDDLE
+from exhume.formats.leveldb.log import BLOCK, HEADER
 from exhume.formats.leveldb.model import BYTEWISE
 from exhume.formats.leveldb.wire import Handle, InternalKey, build_bytes, build_varint
 from exhume.io.values import LargeValue
 
 BLOCK_SIZE = 4096
+"""Uncompressed bytes after which a block ends, as in LevelDB."""
 RESTART_INTERVAL = 16
+"""Entries from one complete key to the next, as in LevelDB; keys between omit what they share with the one before."""
 ROWS = 4096
 """Rows to build blocks from in one call."""
+# The table that `write_database` writes.
 TABLE_NUMBER = 4
 TABLE_LEVEL = 2
 LARGEST = (1 << 32) - 1
@@ -64,15 +71,23 @@ class TableWriter:
         self._codec = codec
         self._block_size = block_size
         self._block: list[tuple[bytes, bytes]] = []
+        """(internal key, value) of the block that is not written yet."""
         self._pending = 0
+        """Its bytes, about."""
         self._index: list[tuple[bytes, bytes]] = []
+        """(last internal key, handle) of each block, as it is stored in the index."""
         self._last: tuple[bytes, int] | None = None
+        """Sort key of the last entry: user key, and minus (sequence << 8 | type)."""
+        # For the properties: deletions, and bytes of all keys and values.
         self._deleted = self._key_bytes = self._value_bytes = 0
         self.count: int = 0
         """Entries so far."""
         self.smallest: bytes = b""
+        """The first internal key."""
         self.largest: bytes = b""
+        """The last internal key."""
         self.size: int = 0
+        """Bytes written so far."""
 
     def add(self, key: InternalKey, value: bytes) -> None:
         """Append an entry; raise `WriterError` when it does not sort after the one before it."""
@@ -85,7 +100,7 @@ class TableWriter:
             self.smallest = packed
         self.largest = packed
         self._block.append((packed, value))
-        self._pending += len(packed) + len(value) + 3
+        self._pending += len(packed) + len(value) + 3  # the three lengths mostly take a byte each
         self.count += 1
         self._key_bytes += len(packed)
         self._value_bytes += len(value)
@@ -113,7 +128,11 @@ class TableWriter:
             self._put_values(waiting, whole=ended)
 
     def _put_values(self, waiting: list[tuple[bytes, bytes]], *, whole: bool) -> None:
-        """Write the blocks that values fill, with `whole` all values, and remove these from the list."""
+        """Write the full blocks that the pairs `waiting` make, with `whole` all of them, and remove these pairs from
+        the list.
+
+        Raises `WriterError` for a key that is not above the one before.
+        """
         before = self._last[0] if self._last else None
         packed = self.count + 1 << 8 | ValueTypes.VALUE
         blocks, used, wrong = table_blocks(waiting, before, packed, self._block_size, RESTART_INTERVAL, whole)
@@ -126,14 +145,15 @@ class TableWriter:
         for key, value in waiting[:used]:
             self._key_bytes += len(key) + KEY_TAIL.size
             self._value_bytes += len(value)
-            self._last = key, 0
+            self._last = key, 0  # the order within a key does not matter: each comes once
         self.count += used
         del waiting[:used]
 
     def _put_large(self, waiting: list[tuple[bytes, bytes]], key: bytes, value: LargeValue) -> None:
-        """Write the block that ends with this value: it is the one that `table_blocks` would make.
+        """Write the block that ends with this value: it is the one that `table_blocks` would make of the pairs
+        `waiting` and this one.
 
-        Raises `WriterError`, and what reading the value raises.
+        The value goes to the file in chunks. Raises `WriterError`, and what reading the value raises.
         """
         before = waiting[-1][0] if waiting else self._last[0] if self._last else None
         if before is not None and key <= before:
@@ -164,6 +184,7 @@ class TableWriter:
         waiting.clear()
 
     def _flush(self) -> None:
+        """Write the block of the entries so far, if there are any."""
         if self._block:
             handle = self._put(build_block(self._block, RESTART_INTERVAL), self._codec)
             self._index.append((self._block[-1][0], handle.build()))
@@ -178,7 +199,7 @@ class TableWriter:
         return handle
 
     def finish(self) -> None:
-        """Write what follows the data blocks."""
+        """Write what follows the data blocks: properties, index, metaindex and footer."""
         self._flush()
         facts = [
             (b"rocksdb.deleted.keys", build_varint(self._deleted)),
@@ -225,7 +246,7 @@ def write_database(
     # The manifest: one edit with the comparator, the counters and the table.
     edit = build_varint(Tags.COMPARATOR) + build_bytes(BYTEWISE.encode())
     for tag, number in (
-        (Tags.LOG_NUMBER, 3),
+        (Tags.LOG_NUMBER, 3),  # that of the empty log below
         (Tags.PREVIOUS_LOG_NUMBER, 0),
         (Tags.NEXT_FILE_NUMBER, TABLE_NUMBER + 1),
         (Tags.LAST_SEQUENCE, count),
@@ -254,7 +275,7 @@ def build_batch(sequence: int, operations: Iterable[tuple[int, bytes, bytes]]) -
 
 
 def build_log(records: Iterable[bytes]) -> bytes:
-    """Return records framed as a log or manifest file."""
+    """Return records framed as a log or manifest: in fragments, none of which crosses the end of a 32 KiB block."""
     out = bytearray()
     for record in records:
         at, first = 0, True

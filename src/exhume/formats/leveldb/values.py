@@ -1,6 +1,9 @@
 """Values of versions: what merge operands, entities of columns, and references to blob files make, also as rows.
 
-Which merge operator a column family has is stated in OPTIONS; the built-in ones are computed here.
+A merge operand is a version of a key that changes the older value; the merge operator says how.  Which one a column
+family (a separate set of keys) has is stated in the file OPTIONS; the built-in ones are computed here.  An entity
+is a value with named columns.  To settle a version is to replace its stored bytes by the value that they stand for.  An
+extra is a fact that few rows have, such as a large value, which is read in chunks.
 
 Spec: RocksDB db/merge_helper.cc, db/wide/wide_column_serialization.h, db/blob/blob_index.h, db/seqno_to_time_mapping.cc
 (timed puts); utilities/merge_operators/; include/rocksdb/merge_operator.h; options/options_parser.cc.
@@ -26,11 +29,12 @@ from exhume.tuples import NamedTuple
 
 MOST_OPTIONS = 1 << 20
 """The most bytes of OPTIONS that are read."""
+# Parts of OPTIONS: the heading of a column family, an option of one, the directory of the logs.
 _SECTION = re.compile(r'\[\s*CFOptions\s+"(.*)"\s*\]')
 _OPTION = re.compile(r"\s*(merge_operator|inplace_update_support)\s*=\s*(.*?)\s*")
 _LOG_FOLDER = re.compile(r"^[ \t]*wal_dir[ \t]*=[ \t]*(.*?)[ \t]*$", re.MULTILINE)
-_U64 = 1 << 64
-_ESCAPES = {"n": "\n", "r": "\r"}
+_U64 = 1 << 64  # sums are 64-bit numbers that wrap around
+_ESCAPES = {"n": "\n", "r": "\r"}  # another character after a backslash stands for itself
 
 Merge = Callable[[bytes | None, Sequence[bytes]], bytes | None]
 """Applies operands, oldest first, to a value (None: there is none); None when the operator fails."""
@@ -72,6 +76,7 @@ def _family_options(options: str, name: str) -> Iterator[tuple[str, str]]:
 
 
 def _without_comment(line: str) -> str:
+    """Return a line of OPTIONS up to `#`, unless that is escaped by a backslash."""
     found = re.match(r"(?:[^\\#]|\\.?)*", line)
     return found[0] if found else line
 
@@ -104,11 +109,16 @@ def _unescaped(text: str) -> str:
     return re.sub(r"\\(.?)", lambda escape: _ESCAPES.get(escape[1], escape[1]), text)
 
 
+# The built-in merge operators: each is a `Merge`.
+
+
 def _append(delimiter: bytes) -> Merge:
+    """Return the operator that joins value and operands."""
     return lambda base, operands: delimiter.join([*([] if base is None else [base]), *operands])
 
 
 def _add(base: bytes | None, operands: Sequence[bytes]) -> bytes:
+    """Add 64-bit numbers; RocksDB takes those of another size for 0."""
     numbers = (int.from_bytes(one, "little") for one in (base or b"", *operands) if len(one) == 8)
     return (sum(numbers) % _U64).to_bytes(8, "little")
 
@@ -118,10 +128,12 @@ def _max(base: bytes | None, operands: Sequence[bytes]) -> bytes:
 
 
 def _put(base: bytes | None, operands: Sequence[bytes]) -> bytes:
+    """The last operand replaces everything."""
     return operands[-1]
 
 
 def _xor(base: bytes | None, operands: Sequence[bytes]) -> bytes:
+    """Combine the bytes by exclusive or; shorter strings are extended by zeros."""
     out = base or b""
     for operand in operands:
         out = bytes(a ^ b for a, b in zip_longest(out, operand, fillvalue=0))
@@ -149,6 +161,7 @@ def _sort(base: bytes | None, operands: Sequence[bytes]) -> bytes | None:
     return b",".join(b"%d" % one for one in left)
 
 
+# Names that OPTIONS may have for the operators: those of classes, and identifiers.
 _APPENDING = ("StringAppendOperator", "stringappend", "StringAppendTESTOperator", "stringappendtest")
 _MERGES: dict[str, Merge] = {
     "UInt64AddOperator": _add,
@@ -172,7 +185,7 @@ Resolver = Callable[[int, bytes, Versions], bytes | LargeValue | None]
 Blobs = Callable[[bytes, bytes], bytes | LargeValue]
 """Returns the value in a blob file that an entry of a key refers to; raises when it cannot be read."""
 
-_WRITE_TIME = 8  # bytes
+_WRITE_TIME = 8  # bytes after the value of a timed put
 MOST_COLUMNS = 1 << 16  # of a plausible entity
 
 
@@ -222,9 +235,10 @@ def plain_value(kind: int, stored: bytes) -> bytes | None:
 
 
 def entity_columns(stored: bytes) -> dict[bytes, bytes] | None:
-    """The columns of an entity by name; None if the version is not 1 or the entity cannot be read.
+    """Return the columns of an entity by name; None if the version is not 1 or the entity cannot be read.
 
-    The column without a name has the value that the key has for readers who know no columns.
+    An entity is a version, a count, then (name, size of the value) of each column, sorted by name, then all values. The
+    column without a name has the value that the key has for readers who know no columns.
     """
     end = len(stored)
     try:
@@ -253,12 +267,13 @@ def entity_columns(stored: bytes) -> dict[bytes, bytes] | None:
 
 
 SEQUENCE, KIND, STATUS, NEWER, AT, PLACE = range(6)
-"""The numbers of columns of numbers."""
+"""The columns of `LeveldbRows.numbers`."""
 
+# Numbers of statuses, as rows have them.
 _STATUSES = tuple(Status)
 LIVE, UNRESOLVED, OPERAND = map(_STATUSES.index, (Status.LIVE, Status.UNRESOLVED, Status.OPERAND))
-_DIRECT = bytes(kind for kind in range(256) if kind not in ELSEWHERE)
-_TOP = (1 << 64) - 1
+_DIRECT = bytes(kind for kind in range(256) if kind not in ELSEWHERE)  # types that store their value as it is
+_TOP = (1 << 64) - 1  # items have this minus (sequence << 8 | type)
 
 Found = list[tuple[int, bytes, list[tuple[int, bytes]]]]
 """Result of `LeveldbRows.chains`."""
@@ -276,14 +291,14 @@ def settle_chains(rows: LeveldbRows, chains: Found, resolver: Resolver, *, keep:
 
 
 def _with_extras(rows: LeveldbRows, chains: Found) -> list[Chain]:
-    """The chains with the values that are extras."""
+    """Return the chains with large values in the place of the empty ones that the rows have."""
     statuses, sequences = (array("q", rows.numbers(which)) for which in (STATUS, SEQUENCE))
     out: list[Chain] = []
     for number, key, versions in chains:
         found: list[tuple[int, bytes | LargeValue]] = []
         at = number
         for kind, stored in versions:
-            while found and statuses[at] != OPERAND:
+            while found and statuses[at] != OPERAND:  # rows between that are not part of the chain
                 at += 1
             extra = rows.extras.get((key, sequences[at]), VersionExtra())
             found.append((kind, stored if extra.large is None else extra.large))
@@ -295,7 +310,10 @@ def _with_extras(rows: LeveldbRows, chains: Found) -> list[Chain]:
 def _split_large(
     rows: LeveldbRows, chains: Sequence[Chain], values: list[tuple[int, bytes | LargeValue | None]]
 ) -> list[tuple[int, bytes | None]]:
-    """The values in memory; the large ones, which no merge operands made, become extras."""
+    """Return (row, value) with an empty value in the place of each large one, which becomes an extra of the row.
+
+    (Large values are never results of merge operands.)
+    """
     out: list[tuple[int, bytes | None]] = []
     sequences: array[int] | None = None
     for (number, key, _), (_, value) in zip(chains, values, strict=True):
@@ -348,7 +366,7 @@ def settle_older(rows: LeveldbRows, resolver: Resolver) -> None:
         if extra != VersionExtra():
             rows.extras[place] = extra
     rows.settle(settled, False)
-    rows.mark(list(zip(statuses, newer, strict=True)))
+    rows.mark(list(zip(statuses, newer, strict=True)))  # `settle` made them live
 
 
 def _texts(rows: LeveldbRows, *, values: bool) -> list[bytes]:

@@ -1,5 +1,9 @@
 """Every rule of the LevelDB family over a whole directory; never stops at the first finding.
 
+A run here is a series of consecutive data blocks of a table; its survey is a fast check of all of them in the kernel.
+A separator is the key of a block in the index: no key of the block is above it.  A block claims its bytes: bytes that
+nothing claims, or two blocks, are a finding.
+
 Spec: LevelDB doc/impl.md; the rules are in `checks`.
 """
 
@@ -64,11 +68,8 @@ def verify_database(
                 last = None if last is None or highest is None else max(last, highest)
         elif file.kind == "manifest" and file.role is not Role.LIVE:
             found = CappedFindings()
-            source = database.source(file.name)
-            _guard(
-                found,
-                lambda source=source, found=found: replay(source, checks.collector(found.append), database.limits),
-            )
+            source, report = database.source(file.name), checks.collector(found.append)
+            _guard(found, lambda source=source, report=report: replay(source, report, database.limits))
             yield from map(checks.unused, found.findings())
     yield from database.updates_in_place()
     # Tables: worker threads survey runs of data blocks ahead of the loop that collects the findings, table by table.
@@ -78,6 +79,7 @@ def verify_database(
     waiting: deque[TableVerifier] = deque()
 
     def block_runs() -> Iterator[_BlockRun]:
+        """Yield the runs of all tables; each table's verifier is put in `waiting` before its first run."""
         for file in tables:
             verifier = TableVerifier(rules, file, known.get(file.number))
             waiting.append(verifier)
@@ -218,6 +220,7 @@ class TableVerifier:
     """
 
     def __init__(self, rules: _Rules, file: DbFile, stated: TableFile | None) -> None:
+        """`stated` is the table's entry in the manifest; None without one."""
         self.file = file
         self.table: Table = rules.database.table(file)
         self.stated = stated
@@ -231,10 +234,10 @@ class TableVerifier:
         """The (start, end, name) of each block and of the footer."""
         self.sound: list[_BlockRun] = []
         """Runs without findings; each claims its bytes as a whole, as if it were one block."""
-        self.entries: int = 0
+        self.entries: int = 0  # those of the data blocks so far
         self._found = CappedFindings()
         self._report: Report = checks.collector(self._found.append)
-        self._facts: dict[str, bytes] = {}
+        self._facts: dict[str, bytes] = {}  # the properties of the table
         self._blocks: BlockIndex | None = None
         """The index, once everything but the data blocks was checked."""
         self._names_all = True
@@ -293,6 +296,7 @@ class TableVerifier:
     def _examine(self, surveys: list[_BlockRunSummary | None]) -> None:
         """Examine the data blocks: runs that the survey found sound as a whole, others block by block."""
         previous: _LastEntry | None = None
+        # A run that breaks no rule may still not follow the run before it.
         for number, (run, seen) in enumerate(zip(self._runs, surveys, strict=True)):
             if seen is None or (previous is not None and not self.table.follows(previous, seen.first)):
                 previous = self._examine_run(run, number * PIECE, previous)
@@ -370,13 +374,8 @@ class TableVerifier:
         if previous is not None and not self.table.follows(previous, items[0]):
             report(checks.KEY_ORDER, "a block starts before the end of the previous one", span=block.span)
         if self.order.precedes(separator, items[-1][0]):
-            report(
-                checks.INDEX_KEY,
-                "below the last key of its block",
-                span=block.span,
-                expected=items[-1][0],
-                actual=separator,
-            )
+            report(checks.INDEX_KEY, "below the last key of its block", span=block.span,
+                   expected=items[-1][0], actual=separator)  # fmt: skip
         self._check_bounds(block, items)
         for _, inverted, _, at, _, _ in items:
             packed = _TOP - inverted
@@ -405,13 +404,9 @@ class TableVerifier:
         if self.stated is not None and last is not None and self.order.precedes(last[0], user_key(self.stated.largest)):
             if self.table.range_deletions(checks.ignore):
                 return  # a range deletion may reach beyond the last entry
-            self.report(
-                checks.KEY_RANGE,
-                "the largest key is missing",
-                span=self.table.source.span(last.block.offset, last.block.stop),
-                expected=user_key(self.stated.largest),
-                actual=last[0],
-            )
+            span = self.table.source.span(last.block.offset, last.block.stop)
+            self.report(checks.KEY_RANGE, "the largest key is missing", span=span,
+                        expected=user_key(self.stated.largest), actual=last.key)  # fmt: skip
 
     def _check_properties(self, facts: dict[str, bytes]) -> None:
         """Compare the number of entries with the one that the properties state."""

@@ -13,7 +13,7 @@ from typing import Any
 from exhume.formats.leveldb.layout_facts import KEY_TAIL, TRAILER
 from exhume.tuples import NamedTuple
 
-_pack_tail = KEY_TAIL.pack
+_pack_tail = KEY_TAIL.pack  # bound once: it is called for every key that is written
 MAX_U64 = (1 << 64) - 1
 MAX_SEQUENCE = (1 << 56) - 1
 """Largest sequence number: 56 bits, the other eight hold the value type."""
@@ -69,7 +69,7 @@ class Handle(NamedTuple):
 
 
 class Keys(Sequence[bytes]):
-    """Byte strings that follow one another in `data`: `bounds` says where each begins, and where the last ends."""
+    """Byte strings that follow one another in `data`: `bounds` has the offset of each, and the end of the last."""
 
     __slots__ = ("bounds", "data")
 
@@ -121,8 +121,9 @@ class Handles(Sequence[Handle]):
 
 
 class BlockIndex(Sequence[tuple[bytes, Handle]]):
-    """`(separator, handle)` per data block, in order, as columns; the separator is a user key at or above the block's
-    last one.
+    """`(separator, handle)` of each data block of a table, in order, as columns.
+
+    The separator is a user key: the last key of the block, or one between that and the first of the next block.
     """
 
     __slots__ = ("handles", "keys")
@@ -141,7 +142,7 @@ class BlockIndex(Sequence[tuple[bytes, Handle]]):
 
     @classmethod
     def packed(cls, keys: bytes, bounds: bytes, offsets: bytes, sizes: bytes) -> BlockIndex:
-        """The same of columns; see `block_handles`."""
+        """Return the index of columns as `block_handles` returns them, without a Python object per entry."""
         handles = Handles(memoryview(array("Q", offsets)), memoryview(array("Q", sizes)))
         return cls(Keys(keys, memoryview(array("q", bounds))), handles)
 
@@ -158,7 +159,7 @@ class BlockIndex(Sequence[tuple[bytes, Handle]]):
 
     def strides(self, size: int) -> Iterator[tuple[bytes, int]]:
         """Separators that have about `size` stored bytes between them, each with the bytes of the blocks before it."""
-        held = 0
+        held = 0  # stored bytes since the last separator
         for number, stored in enumerate(self.handles.sizes):
             held += stored
             if held >= size:
@@ -182,7 +183,7 @@ class InternalKey(NamedTuple):
 
 
 _PLAIN = bytes(byte for byte in range(0x20, 0x7F) if byte != 0x5C)
-"""Bytes that stand for themselves."""
+"""Bytes that `key_text` shows as they are: printable ASCII, except the backslash."""
 
 
 def text_pieces(value: Iterable[bytes]) -> Iterator[bytes]:
@@ -190,7 +191,7 @@ def text_pieces(value: Iterable[bytes]) -> Iterator[bytes]:
     import codecs
 
     decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
-    for piece in chain(value, (None,)):
+    for piece in chain(value, (None,)):  # at None, the rest of an incomplete character
         text = decoder.decode(piece or b"", piece is None)
         yield key_text(text.encode("utf-8", "surrogateescape")).encode()
 

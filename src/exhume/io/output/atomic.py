@@ -1,4 +1,8 @@
-"""Files and directories that get their name only when they are complete."""
+"""Files and directories that get their name only when they are complete.
+
+Until then they have a temporary name (`.NAME.HEX.part`) next to the final one.  To commit is to write everything to the
+disk and rename; to abort is to remove the output.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +36,7 @@ UNFINISHED: Final = ".exhume-unfinished"
 FEW: Final = 8
 """Files that are flushed to disk one by one; for more of them, one system call flushes everything."""
 
-_POSTPONED: ContextVar[bool] = ContextVar("postponed", default=False)
+_POSTPONED: ContextVar[bool] = ContextVar("postponed", default=False)  # whether `postponed` is in effect
 
 
 @contextlib.contextmanager
@@ -73,6 +77,7 @@ def sync_tree(root: Path) -> None:
             sync_directory(folder)
 
 
+# Flags of `os.open`: a new file, to write and read.
 _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | CLOEXEC | BINARY
 
 
@@ -123,7 +128,7 @@ class AtomicFile(_Atomic):
             fd = os.open(self.temporary, _NEW, 0o666)
         self._raw = RawFile(fd, self.path)
         self.file: BinaryIO = io.BufferedRandom(self._raw, STREAM_CHUNK)
-        self._done = self._placed = False
+        self._done = self._placed = False  # committed or aborted; has its final name
 
     def sync(self) -> None:
         """Wait until the written data is on the disk.  Raises `SourceError`."""
@@ -192,7 +197,7 @@ class AtomicDirectory(_Atomic):
         self._watch = watch(self, self.temporary)
         with naming(self.path):
             self.temporary.mkdir()
-        self._done = self._placed = False
+        self._done = self._placed = False  # committed or aborted; has its final name
 
     def create(self, name: str) -> BinaryIO:
         """A new file of the directory, under the name that it keeps; the caller closes it, `commit` syncs it."""
@@ -300,7 +305,7 @@ def put_in_place(temporary: Path, path: Path, *, overwrite: bool) -> None:
             temporary.replace(path)
             return
         try:
-            os.link(temporary, path)
+            os.link(temporary, path)  # unlike a rename, it fails if the name is taken
         except FileExistsError:
             discard(temporary)
             raise exists_error(path) from None

@@ -1,4 +1,7 @@
-"""Temporary files and directories for work that does not fit into memory, and the removal of unfinished output."""
+"""Temporary files and directories for work that does not fit into memory, and the removal of unfinished output.
+
+A scratch file has no name, or loses it at once, so that nothing remains if the process is killed.
+"""
 
 from __future__ import annotations
 
@@ -49,9 +52,8 @@ def scratch_file(folder: str | os.PathLike[str] | None = None) -> BinaryIO:
             fd = os.open(where, os.O_RDWR | os.O_TMPFILE | CLOEXEC, 0o600)
         except (OSError, AttributeError):  # this file system or this system does not have such files
             fd, name = tempfile.mkstemp(prefix=".exhume-", suffix=".part", dir=where)
-            if hasattr(
-                os, "O_TEMPORARY"
-            ):  # Windows cannot remove an open file, but removes such a one when it is closed
+            # Windows cannot remove an open file, but removes one that was opened with this flag when it is closed.
+            if hasattr(os, "O_TEMPORARY"):
                 first, fd = fd, os.open(name, os.O_RDWR | os.O_TEMPORARY | BINARY | CLOEXEC)
                 os.close(first)
             else:
@@ -138,6 +140,7 @@ def watch(owner: object, path: Path) -> weakref.finalize[..., Any]:
 
 
 def _discard_ours(path: Path, process: int) -> None:
+    """Remove a path if the process is still the one that registered it."""
     if os.getpid() == process:  # not in a forked child
         discard(path)
 

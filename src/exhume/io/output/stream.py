@@ -46,7 +46,7 @@ def copy_range(source: Source, start: int, end: int, out_fd: int) -> None:
         activity.current.on_read(location, source.origin + start, source.origin + end)
     if in_fd is not None and start >= 0 and end <= source.size:
         at, stop = source.origin + start, source.origin + end
-        base = os.lseek(out_fd, 0, os.SEEK_CUR) - at
+        base = os.lseek(out_fd, 0, os.SEEK_CUR) - at  # what turns an input offset into that of the output
         for copier in (_kernel_copy, _kernel_send):
             try:
                 while at < stop and (done := copier(in_fd, out_fd, at, min(stop - at, COPY_STEP))):
@@ -89,6 +89,10 @@ def copy_between(in_fd: int, out_fd: int, size: int, offset: int | None = None) 
     return done
 
 
+# Copies by the system, which may share the blocks of the files, or does not pass the data through this process.  Each
+# returns the bytes copied, 0 at the end.  `OSError`: not for these files; `AttributeError`: not on this system.
+
+
 def _kernel_copy(in_fd: int, out_fd: int, offset: int, count: int) -> int:
     return os.copy_file_range(in_fd, out_fd, count, offset_src=offset)
 
@@ -97,6 +101,7 @@ def _kernel_send(in_fd: int, out_fd: int, offset: int, count: int) -> int:
     return os.sendfile(out_fd, in_fd, offset, count)
 
 
+# Control characters other than tab, line feed and carriage return.
 _CONTROL = bytes(byte for byte in range(32) if byte not in (9, 10, 13)) + b"\x7f"
 
 
@@ -173,6 +178,7 @@ class AppendOnlyLog:
             end = os.fstat(self._fd).st_size
             tail = b""
             at = end
+            # Read backwards until a line end precedes the last line.
             while at and tail.count(b"\n", 0, -1) == 0:
                 if len(tail) > LONGEST_LINE:
                     raise WriterError("the last line is too long for a record", span=self._span(end))

@@ -1,4 +1,8 @@
-"""Extraction: members become files below one directory, or a tar stream."""
+"""Extraction: members become files below one directory, or a tar stream.
+
+Names come from archives, so they may try to lead outside: every directory is opened as a descriptor (`folders`), each
+component without following links.  A mark, the file `UNFINISHED`, is in the directory until everything was written.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +37,7 @@ from exhume.limits import DEFAULT_LIMITS, Limits
 
 _DIR_CACHE = 256  # directories that are kept open
 
-_NO_LEAF = frozenset((b"", b".", b".."))
+_NO_LEAF = frozenset((b"", b".", b".."))  # last components that cannot be names of files
 
 
 class OutputTree:
@@ -61,8 +65,10 @@ class OutputTree:
         except OSError as error:
             raise source_error(error, os.fspath(self.root)) from error
         self._folders: Lru[tuple[str, ...], folders.OpenFolder] = Lru(_DIR_CACHE, drop=folders.leave)
+        """Open directories, by the components of their names."""
         self._lock = threading.Lock()
         self._marked = False
+        """Whether the mark was made: something was written."""
 
     def close(self, *, finished: bool = True) -> None:
         """Release the directory handles, and with `finished` removes the mark of an unfinished directory."""
@@ -119,9 +125,9 @@ class OutputTree:
         (disk full) raises `SourceError`.
         """
         self._quota.take(len(files), sum(stop - start for _, start, stop in files))
-        opened: dict[str, folders.OpenFolder] = {}
+        opened: dict[str, folders.OpenFolder] = {}  # directories of these files
         jobs: list[tuple[folders.OpenFolder, bytes, int, int]] = []
-        quick: list[int] = []
+        quick: list[int] = []  # index in `files` of each job; others need the careful way
         # Checked for all names at once, so that the loop need not examine each.
         names = [name for name, _, _ in files]
         everything = "".join(names)
@@ -154,7 +160,7 @@ class OutputTree:
         for i, (name, start, stop) in enumerate(files):
             if i in done:
                 continue
-            try:  # the careful way: finds the right words, or the way to do it (overwriting, say)
+            try:  # the careful way, which overwrites where it may, or raises the right error
                 with self._create(name) as fd:
                     write_all(fd, memoryview(data)[start:stop])
             except ExhumeError as error:
@@ -217,6 +223,7 @@ class OutputTree:
             folders.leave(folder)
 
     def _open_top(self) -> folders.OpenFolder:
+        """The root directory.  Raises `ValueError` after `close`."""
         if self._top is None:
             raise ValueError("the directory is closed")
         return self._top
@@ -310,6 +317,7 @@ _NAME, _SIZE, _SUM = slice(0, 100), slice(124, 135), slice(148, 154)
 """Where headers of files differ: the name, padded with zeros, octal digits of the size, and those of the checksum."""
 
 _BLANK_SUM = int(_BLANK[_SUM], 8) - sum(_BLANK[_SIZE])
+"""The checksum of a header (the sum of its bytes) without the digits of the size."""
 
 
 class TarSink:
@@ -317,7 +325,7 @@ class TarSink:
 
     def __init__(self, file: IO[bytes], *, limits: Limits = DEFAULT_LIMITS) -> None:
         self._file = file
-        self._at = 0
+        self._at = 0  # bytes written
         self._quota = Quota(limits, Span("", 0, 0))
 
     def write(self, name: str, size: int, chunks: Iterable[bytes | memoryview]) -> int:

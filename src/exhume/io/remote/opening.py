@@ -1,6 +1,7 @@
 """Opening fsspec URLs: an object is a `RemoteSource`, a directory or key prefix a `FsspecTree`.
 
-fsspec is imported by this module and those it imports only, so that local use never pays for it.
+fsspec is a library of file systems by URL schemes; a chained URL (`zip://...::https://...`) is a file in another one.
+It is imported only by this module and those that it imports, so that local use never pays for it.
 
 A guard bounds what a server may answer: at most the bytes that were requested, from the host that was named, within a
 time.  It is a middleware of aiohttp, installed in the sessions of the HTTP, S3 and Google Cloud Storage file systems of
@@ -46,6 +47,7 @@ LINKS = ("http", "https", "s3", "s3a", "gs", "gcs")
 """The protocols whose sessions can be guarded."""
 
 Handler = Callable[[Any], Awaitable[Any]]
+"""Sends a request of aiohttp and returns the answer; a middleware calls the next one."""
 
 
 class ResponseRules(NamedTuple):
@@ -102,6 +104,7 @@ class ResponseRules(NamedTuple):
 
     def _budget(self, request: Any, answer: Any) -> int | None:
         """The bytes that the body may have; None for an object that may be read as a whole and has a known length."""
+        # A range `start-last`, or `-size` for the end of the object.
         requested = re.fullmatch(r"bytes=(\d*)-(\d+)", request.headers.get("Range", ""))
         if requested is not None and answer.status < 300:
             return int(requested[2]) - int(requested[1]) + 1 if requested[1] else int(requested[2])
@@ -143,6 +146,7 @@ class ResponseRules(NamedTuple):
 
 
 def _protocol(link: str) -> str:
+    """The scheme of one link of a chained URL."""
     return link.partition("://")[0]
 
 
@@ -150,6 +154,7 @@ def _s3_session(guard: ResponseRules) -> type:
     """Return the class of sessions for S3; one for each guard, because botocore takes a class and calls it itself."""
     from aiobotocore.httpsession import AIOHTTPSession
 
+    # The rules are in the name, so that a worker process that unpickles the class can make it; see `__getattr__`.
     name = f"S3Session{int(guard.follow)}{int(guard.whole)}"
     known: type | None = globals().get(name)
     if known is None:
@@ -165,7 +170,7 @@ def _s3_session(guard: ResponseRules) -> type:
 
 
 def __getattr__(name: str) -> Any:
-    """Make a class of sessions where another process unpickles its name."""
+    """Return a class of sessions by its name: it is made when another process unpickles it."""
     if name.startswith("S3Session"):
         return _s3_session(ResponseRules(name[-2] == "1", name[-1] == "1"))
     raise AttributeError(name)
@@ -175,6 +180,7 @@ class BoundedBody:
     """The stream of a body: raises `RangeNotSupportedError` after `most` bytes, and `TimeoutError` if it is slow."""
 
     def __init__(self, stream: Any, most: int | None, url: str) -> None:
+        """`most`: bytes that the body may have, None for any number; `url` is for messages."""
         self._stream, self._most, self._url = stream, most, url
         self._start = time.monotonic()
         self._size = 0
@@ -262,15 +268,18 @@ def open_url(
     protocols = (fs.protocol,) if isinstance(fs.protocol, str) else tuple(fs.protocol)
     if "file" in protocols or "local" in protocols:
         return open_path(path if os.path.lexists(path) else unquote(path))
+    # An object of known size needs no request.
     kind = source_kind(fs)
     if size is not None and kind is not FsspecSource:
         return kind(fs, path, url, {"size": size}, allow_full_download=allow_full_download)
     fs.invalidate_cache(path)  # a listing from before must not stand for the object as it is now
+    # A directory, by the form of the URL, or by names below it in a store of keys.
     tree = FsspecTree(fs, path, url, allow_full_download=allow_full_download)
     if url.partition("::")[0].endswith("/") and (kind is HttpSource or tree.names()):
         return tree
     if kind.has_keys and "." not in path.rpartition("/")[2] and tree.names():
         return tree  # directories are called so, as a rule
+    # An object, by its first bytes or its metadata.
     info = kind.first(fs, path, url, tail_first)
     if info is None and kind.has_keys and tree.names():
         return tree

@@ -1,9 +1,10 @@
 """Prefetching: the ranges that are fetched before they are requested, and the number of requests in flight.
 
 Small reads that follow one another become few large ones, and several chunks of a range that was announced with
-`will_read` are in flight at a time: more of them as long as throughput grows with it.
+`will_read` are in flight (requested, not yet received) at a time: more of them as long as throughput grows with it.  A
+run is a sequence of reads, each starting near the end of the one before; it is announced, or guessed from the reads.
 
-Memory is bounded twice: by piece (`PREFETCH_SIZE`), and over all objects of the process (`PREFETCH_BUDGET`).
+Memory is bounded twice: by chunk (`PREFETCH_SIZE`), and over all objects of the process (`PREFETCH_BUDGET`).
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ class AdaptiveConcurrency:
         self._most, self._clock = most, clock
         self._lock = threading.Lock()
         self._in_flight = 0
-        self._round = 0
+        self._round = 0  # number of the current round
         self._pause = 0
         """Rounds for which the width stays."""
         self._before = 0.0
@@ -95,6 +96,7 @@ class AdaptiveConcurrency:
         self._begin_round()
 
     def _begin_round(self) -> None:
+        """Start to measure again: ranges, their bytes, and the seconds that each took, added up."""
         self._round += 1
         self._count = self._bytes = 0
         self._seconds = 0.0
@@ -184,6 +186,7 @@ class SequentialRead:
         self.data, self.coming = b"", ()
 
 
+# The runs of all objects that have prefetched data; the cost of each is its bytes.
 _held: Lru[SequentialRead, SequentialRead] = Lru(PREFETCH_BUDGET, drop=SequentialRead.forget)
 
 
@@ -299,6 +302,7 @@ class ReadAhead:
         """Return the bytes `[start, end)` for a read that belongs to a run; prefetch what follows."""
         with run.lock:
             at, data = run.at, run.data
+            # All of it was prefetched.
             kept = data[start - at : end - at] if at <= start < at + len(data) else b""
             if len(kept) == end - start:
                 if end == at + len(data) and run.stop is None:
@@ -310,6 +314,7 @@ class ReadAhead:
                 return self._fetch(start, end, end)
             if run.stop is None and data and start > at + len(data):
                 run.length = end - start  # the prefetched data was skipped: begin small again
+            # Fetch what is missing, then keep what may be read again.
             parts, first = [kept] if kept else [], start + len(kept)
             while first < end:
                 parts.append(self._next(run, first, end))
@@ -366,6 +371,7 @@ class ReadAhead:
             at = run.coming[-1].stop if run.coming else at
             size, width = min(PREFETCH_SIZE, run.stop - at), self._pace.width
             busy = in_flight + sum(not piece.is_there for piece in run.coming)
+            # Enough are in flight or waiting to be read, more than was read before, or over the budget.
             full = busy >= width or len(run.coming) >= width or run.ahead + size > run.read or size > _held.room
             fetch = None if full or size <= 0 else self._ahead(at, at + size)
             if fetch is None:

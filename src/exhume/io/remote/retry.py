@@ -1,4 +1,8 @@
-"""When a request to a store is tried again, and the errors that its failures become."""
+"""When a request to a store is tried again, and the errors that its failures become.
+
+A backend is the library of one kind of store (aiohttp, botocore, gcsfs).  Its errors are recognized by the names of
+their classes, so that it need not be imported or installed.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +27,10 @@ class TransientError(Exception):
 
 
 def attempt(call: Callable[[], T], name: str, start: int = 0, end: int = 0, *, again: bool = True) -> T:
-    """Call with retries, or once where the backend tries again itself.
+    """Return the result of `call`, repeated after errors that may pass (not `again`: the backend does that itself).
 
-    Raises `SourceNotFoundError` where nothing is, and `SourceError` for whatever else the backend raises.
+    `name` and the bytes `[start, end)` are the place in errors.  Raises `SourceNotFoundError` if there is no such
+    object, and `SourceError` for whatever else the backend raises.
     """
     delay = RETRY_DELAY
     span = Span(name, start, end)
@@ -52,7 +57,7 @@ def attempt(call: Callable[[], T], name: str, start: int = 0, end: int = 0, *, a
 
 def refusal(error: BaseException) -> ExhumeError | None:
     """Return our own error, which a library wraps in one of its own; None if there is none."""
-    for _ in range(8):
+    for _ in range(8):  # far more levels than libraries wrap
         inner = getattr(error, "kwargs", {}).get("error") or error.__cause__ or error.__context__
         if isinstance(inner, ExhumeError) or inner is None:
             return inner

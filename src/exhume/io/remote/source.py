@@ -1,6 +1,7 @@
 """One remote object as a source: edges kept, small reads in sequence joined, the length of every answer checked.
 
-How an object is requested is up to its store (`stores`); when to try again, and what goes wrong, is here.
+The edges of an object are its first and last bytes (head and tail), which identify the format.  How an object is
+requested is up to its store (`stores`); when to try again, and which error a failure becomes, is in `retry`.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ SMALL = 4 << 10
 _BLOCK = 1 << 20
 """Unit in which `RequestedSpans` counts requested bytes."""
 
+# Keys of an entry in a listing that change when the object is written, as different stores name them.
 _IDENTITY_KEYS = (
     "ETag",
     "etag",
@@ -66,7 +68,7 @@ class RequestedSpans:
         """Bytes, in whole megabytes."""
 
     def _find(self, start: int, stop: int) -> tuple[int, int, int, int]:
-        """The spans that a range touches, as indexes, and the span that replaces them."""
+        """Return the indexes `[low, high)` of spans that a range touches, and (start, end) of their union with it."""
         first, last = start // _BLOCK * _BLOCK, -(-stop // _BLOCK) * _BLOCK
         low, high = bisect_left(self._stops, first), bisect_right(self._starts, last)
         if low < high:
@@ -74,7 +76,7 @@ class RequestedSpans:
         return low, high, first, last
 
     def size_with(self, start: int, stop: int) -> int:
-        """The size after `add`."""
+        """Return what `size` would be after `add` of the same range."""
         low, high, first, last = self._find(start, stop)
         known = zip(self._starts[low:high], self._stops[low:high], strict=True)
         return self.size + last - first - sum(end - begin for begin, end in known)
@@ -136,10 +138,10 @@ class RemoteSource(Source):
             self._report_fetch(*info["edge"])
         if not 0 <= self._size < 1 << 63:
             raise RangeNotSupportedError("the server states an impossible size", span=Span(name, 0, 0), actual=size)
-        self._touched = RequestedSpans()
+        self._touched = RequestedSpans()  # what was requested so far
         self._lock = threading.Lock()
-        self._edge_locks = (threading.Lock(), threading.Lock())
-        # Other file systems may not allow two threads to read at the same time.
+        self._edge_locks = (threading.Lock(), threading.Lock())  # for the head and the tail
+        # Prefetch in threads only where the file system is made for several requests at a time.
         ahead = self._fetch_ahead if getattr(fs, "async_impl", False) else None
         self._ahead = ReadAhead(self._size, COALESCE_GAP, self._fetch_further, ahead, pace)
 
@@ -249,6 +251,7 @@ class RemoteSource(Source):
         wanted = [i for i, (start, end) in enumerate(ranges) if end > start and not out[i]]
         plan = plan_reads([ranges[i] for i in wanted], max_gap=COALESCE_GAP, max_size=COALESCE_SIZE)
         places = [(start, end) for start, end, _ in plan]
+        # A single read may be part of an announced range.
         run = self._ahead.find(*places[0], guess=False) if len(plan) == 1 else None
         answers = [self._ahead.read(run, *places[0])] if run is not None else self._fetch_checked(places)
         for (start, _, members), data in zip(plan, answers, strict=True):

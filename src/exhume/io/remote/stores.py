@@ -1,7 +1,8 @@
 """Requests for the objects of each kind of store: HTTP(S), S3, Google Cloud Storage, and anything else of fsspec.
 
 Requests go through fsspec's own sessions (proxies, credentials, keep-alive); status, range, length and identity of
-every answer are examined here.
+every answer are examined here.  The identity of an object is what changes when it is written: the ETag of HTTP and S3,
+the generation of Google Cloud Storage.  The edge is its first or last bytes, whose request also returns the size.
 """
 
 from __future__ import annotations
@@ -57,6 +58,7 @@ class _AsyncSource(RemoteSource):
         return made
 
     def _get(self, start: int, end: int) -> Awaitable[bytes]:
+        """Request the bytes `[start, end)`."""
         raise AssertionError("a subclass reads")
 
 
@@ -83,6 +85,7 @@ class HttpSource(_AsyncSource):
                     raise TransientError(f"HTTP status {answer.status}")
                 if answer.status in (401, 403):
                     raise PermissionError(f"HTTP status {answer.status}")
+                # An empty object has no range.
                 if answer.status == 416 and answer.headers.get("Content-Range") == "bytes */0":
                     return {"size": 0, "ETag": answer.headers.get("ETag")}
                 if 300 <= answer.status < 400:
@@ -180,10 +183,10 @@ class S3Source(_AsyncSource):
                 return None
             more = {"VersionId": version} if version else {}
             try:
-                answer = await fs._call_s3(  # noqa: SLF001 - as below
+                answer = await fs._call_s3(  # noqa: SLF001 - as in `_get`
                     "get_object", Bucket=bucket, Key=key, Range=_edge_range(tail), **more
                 )
-            except Exception as error:  # botocore's and gcsfs's own, told apart by what they carry
+            except Exception as error:  # of classes that botocore makes at run time: the status in it decides
                 if is_transient(error):
                     raise
                 return None  # missing, empty, or not an object: a request for its metadata reports which
@@ -209,7 +212,7 @@ class S3Source(_AsyncSource):
         if "ETag" in self._identity:
             more["IfMatch"] = f'"{self._identity["ETag"]}"'
         try:
-            answer = await self._fs._call_s3(  # noqa: SLF001 - the one door to credentials, retries and IfMatch
+            answer = await self._fs._call_s3(  # noqa: SLF001 - the only way to credentials, retries and IfMatch
                 "get_object", Bucket=bucket, Key=key, Range=f"bytes={start}-{end - 1}", **more
             )
         except Exception as error:  # botocore makes its classes at run time: only the code in it identifies the error
@@ -240,10 +243,10 @@ class GcsSource(_AsyncSource):
             if not fs.split_path(path)[1]:
                 return None
             try:
-                headers, data = await fs._call(  # noqa: SLF001 - the one door to credentials and sessions
+                headers, data = await fs._call(  # noqa: SLF001 - the only way to credentials and sessions
                     "GET", fs.url(path), headers={"Range": _edge_range(tail)}
                 )
-            except Exception as error:  # botocore's and gcsfs's own, told apart by what they carry
+            except Exception as error:  # of gcsfs, whose classes are not imported here: the status in it decides
                 if is_transient(error):
                     raise
                 return None  # missing, empty, or not an object: a request for its metadata reports which
@@ -263,7 +266,7 @@ class GcsSource(_AsyncSource):
         generation = self._identity.get("generation")
         more = {"ifGenerationMatch": generation} if generation else {}
         try:
-            headers, data = await self._fs._call(  # noqa: SLF001 - as above
+            headers, data = await self._fs._call(  # noqa: SLF001 - as in `first`
                 "GET", self._fs.url(self._path), headers={"Range": f"bytes={start}-{end - 1}"}, **more
             )
         except Exception as error:  # gcsfs raises an HttpError of its own: only its code identifies the error
@@ -287,7 +290,7 @@ def _generation(headers: Mapping[str, str]) -> dict[str, Any]:
 
 
 def source_kind(fs: Any) -> type[RemoteSource]:
-    """The most careful source there is for an fsspec file system."""
+    """Return the class of sources for an fsspec file system: one that checks every answer if there is one for it."""
     protocols = (fs.protocol,) if isinstance(fs.protocol, str) else tuple(fs.protocol)
     for protocol, kind in (("https", HttpSource), ("s3", S3Source), ("gs", GcsSource)):
         if protocol in protocols:

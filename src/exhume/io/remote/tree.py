@@ -1,4 +1,8 @@
-"""Directories and key prefixes of fsspec stores, listed once; `remote_source` opens one file of a file system."""
+"""Directories and key prefixes of fsspec stores, listed once; `remote_source` opens one file of a file system.
+
+fsspec is a library of file systems by URL schemes.  A store of keys (S3) has no directories: a prefix of keys that ends
+with a slash counts as one.  Each request takes long, so requests are made in advance and in parallel (`will_read`).
+"""
 
 from __future__ import annotations
 
@@ -40,7 +44,10 @@ def remote_source(
     tail_first: bool = False,
     pace: AdaptiveConcurrency | None = None,
 ) -> RemoteSource:
-    """One file of an fsspec file system; `info` is its entry in a listing."""
+    """Return one file of an fsspec file system as a source; `info` is its entry in a listing, if that is known.
+
+    Otherwise it is requested, with the first bytes of the file (`tail_first`: the last) if the store can do that.
+    """
     kind = source_kind(fs)
     if info is None:
         info = kind.first(fs, path, name, tail_first)
@@ -57,12 +64,13 @@ class _Snapshot:
 
     def __init__(self) -> None:
         self.listings: dict[str, dict[str, Mapping[str, Any]]] = {}
+        """For each folder that was listed, the entries of all files below it by path."""
         self.sources: Lru[str, RemoteSource] = Lru(MOST_KNOWN, drop=RemoteSource.forget)
-        self.pace: AdaptiveConcurrency = AdaptiveConcurrency()  # what one file of a directory shows holds for the next
+        self.pace: AdaptiveConcurrency = AdaptiveConcurrency()  # shared: files of a store are equally fast to read
         self.lock: threading.RLock = threading.RLock()
 
     def find(self, path: str) -> tuple[bool, Mapping[str, Any] | None]:
-        """`(whether a listing tells, its entry or None)` for a path."""
+        """Return (whether a listing covers the path, the entry of the path or None if there is no such file)."""
         for base, listing in self.listings.items():
             if path.startswith(f"{base}/"):
                 return True, listing.get(path)
@@ -97,6 +105,7 @@ def _find(fs: Any, base: str) -> dict[str, Mapping[str, Any]]:
 
 
 async def _gather(fs: Any, pages: list[str]) -> list[list[dict[str, Any]]]:
+    """Return the entries that each index page links to, requested in parallel."""
     answers = await asyncio.gather(*(fs._ls(page, detail=True) for page in pages))  # noqa: SLF001 - ls() of many
     return list(answers)
 
@@ -227,7 +236,7 @@ class FsspecTree(Tree):
         """
         if listing:  # once, before another thread requests a part of it
             self.names()
-        asks: list[partial[None]] = []
+        asks: list[partial[None]] = []  # the requests to make
         with self._known.lock:
             wanted = dict.fromkeys(tails)
             for name in wanted:
@@ -246,6 +255,8 @@ class FsspecTree(Tree):
         asks = [*asks[:MOST_KNOWN], *(partial(self._read_span, name, *spans[name]) for name in spans)]
         for _ in map_ordered(_quietly, asks, min(TOGETHER, len(asks))):
             pass
+
+    # One byte is enough: a small read at either end fetches the whole head or tail, which is kept.
 
     def _read_head(self, name: str) -> None:
         self.source(name).read_up_to(0, 1)
@@ -289,6 +300,7 @@ class FsspecTree(Tree):
         return self._part(name, called, "")
 
     def _part(self, name: str, called: str, prefix: str) -> FsspecTree:
+        """Return the folder `name` as a tree that shares the snapshot."""
         path = f"{self._path}/{check_relative(name, self.name)}"
         return FsspecTree(self._fs, path, called, prefix, allow_full_download=self._allow, snapshot=self._known)
 
