@@ -141,10 +141,11 @@ def compile_for(target: Target, tree: Path, include: Path, out: Path) -> Files:
     files: Files = {}
     for name, source in MODULES.items():
         made = out / target.tag / Path(name).name
+        # The symbols that the linker does not find are in Python itself.
         mac = [
             "-Wl,-undefined,dynamic_lookup",
             f"-Wl,-install_name,@rpath/{made.name}",
-        ]  # Python itself has the missing symbols
+        ]
         made.parent.mkdir(parents=True, exist_ok=True)
         flags = ["-target", target.zig, "-O3", "-g0", "-s", "-w", "-fPIC", "-shared", f"-DPy_LIMITED_API={ABI}"]
         where = ["-I", str(include), f"-ffile-prefix-map={tree}=.", "-o", str(made), f"{Path(source).stem}.c"]

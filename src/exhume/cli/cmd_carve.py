@@ -1,4 +1,8 @@
-"""`exhume carve`: find archives inside raw bytes."""
+"""`exhume carve`: find archives inside raw bytes.
+
+One image is searched here, by threads; several, or one in chunks, by processes or a cluster
+(`exhume.distributed.carving`).  A `Run` has the common options of the verb, opens images and prints.
+"""
 
 from __future__ import annotations
 

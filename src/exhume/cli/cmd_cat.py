@@ -1,4 +1,8 @@
-"""`exhume cat`: members, records, JSON lines or messages to standard output."""
+"""`exhume cat`: members, records, JSON lines or messages to standard output.
+
+A `Run` has the common options of the verb, opens targets and prints.  Formats add options and a hook `cat`
+(`exhume.cli.formatcli`); archives of members, named byte strings, are printed here.
+"""
 
 from __future__ import annotations
 

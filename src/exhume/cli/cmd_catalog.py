@@ -1,4 +1,7 @@
-"""`exhume catalog`: which CAF chunk contains which path."""
+"""`exhume catalog`: which CAF chunk contains which path.
+
+A CAF chunk is an archive of files; a catalog is a database of the files in many chunks.
+"""
 
 from __future__ import annotations
 

@@ -212,16 +212,17 @@ def _decoded(code: str) -> bytes:
 
 def answer(command: click.Command, shell: str) -> None:
     """Answer the script of a shell: read the words on standard input, write the completions to standard output."""
-
     if shell not in SCRIPTS or sys.stdin is None or sys.stdin.isatty():
         return
     given = os.fsdecode(sys.stdin.buffer.read(1 << 20))  # far longer than any command line
     rows: Iterator[tuple[str, str, str]]
     if shell == "bash":
+        # The line up to the cursor, and the part of its last word that readline will replace.
         line, _, part = given.removesuffix("\0").partition("\0")
         words = split_line(line)
         last = words[-1]
         until = last.opened if last.quote else len(line) - len(part)  # readline replaces what follows
+        # Where readline divides words differently, an answer could replace the wrong bytes: complete nothing.
         if not line.endswith(part) or until < last.start:
             return
         # The part of the last word that readline keeps; completions have to begin with it, and are sent without it.

@@ -1,4 +1,4 @@
-"""`exhume create FORMAT`: a new archive; each format brings its own command."""
+"""`exhume create FORMAT`: a new archive; each format brings its own command, in its module `cli_create`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""`exhume diff`: what differs between two bundles, or a bundle and a directory."""
+"""`exhume diff`: what differs between two bundles, or a bundle and a directory.
+
+A bundle (DataBundle) is an archive of files, itself a directory with an index of sizes and checksums.
+"""
 
 from __future__ import annotations
 

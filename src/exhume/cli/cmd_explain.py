@@ -1,4 +1,8 @@
-"""`exhume explain`: every byte, with offset, size, field, value and meaning."""
+"""`exhume explain`: every byte, with offset, size, field, value and meaning.
+
+A section is a range of bytes with one purpose, with a tree of fields; findings of `verify` are shown at the fields that
+they concern.  A `Run` has the common options of the verb, opens archives and prints.
+"""
 
 from __future__ import annotations
 
@@ -176,6 +180,7 @@ def _refuse_without_effect(run: Run, ksy: str | None) -> None:
         raise click.UsageError("--hex and --no-hex are for --at and --range, in text")
     if "imports" in given and ksy is None:
         raise click.UsageError("--import is for --ksy")
+    # Jobs verify an archive, or its parts for a coverage; without either there is nothing to divide.
     if not given & {"recursive", "coverage_"}:
         for option in ("no_verify", "ksy", *(() if given & {"verify", "html"} else ("at", "span"))):
             refuse_combined(given, option, ["jobs"])

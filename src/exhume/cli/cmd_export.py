@@ -1,4 +1,9 @@
-"""`exhume export`: an archive's content in the form of another ecosystem."""
+"""`exhume export`: an archive's content in the form of another ecosystem.
+
+A target of an export (Parquet, tar ...) is in `exhume.export.TARGETS`, or belongs to one format, as `exports` of its
+command line (`exhume.cli.formatcli`).  `export_one` handles one of several archives and may run in a worker
+(`exhume.cli.playback`).  A `Run` has the common options of the verb, opens archives and prints.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""`exhume info`: what an archive says about itself."""
+"""`exhume info`: what an archive says about itself.
+
+`info_one` handles one target and may run in a worker (`exhume.cli.playback`).  A `Run` has the common options of the
+verb, opens targets and prints.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""`exhume list` (`ls`): the content of an archive."""
+"""`exhume list` (`ls`): the content of an archive.
+
+`list_one` handles one target and may run in a worker (`exhume.cli.playback`).  A `Run` has the common options of the
+verb, opens targets and prints.  Entries are members, blocks, channels or tables, sections are ranges of bytes.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""`exhume payload`: one section, decompressed, to standard output."""
+"""`exhume payload`: one section, decompressed, to standard output.
+
+A section is a range of an archive's bytes with one purpose; its payload is its decompressed content.
+"""
 
 from __future__ import annotations
 

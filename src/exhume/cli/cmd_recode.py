@@ -1,4 +1,7 @@
-"""`exhume recode`: the same archive with other codec settings."""
+"""`exhume recode`: the same archive with other codec settings.
+
+A codec compresses the payloads of an archive (deflate, zstd ...).
+"""
 
 from __future__ import annotations
 

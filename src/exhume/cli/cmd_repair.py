@@ -1,4 +1,8 @@
-"""`exhume repair`: a new Ark manifest without unreadable splits, and with what unclosed ones hold."""
+"""`exhume repair`: a new Ark manifest without unreadable splits, and with the messages of unclosed ones.
+
+An Ark log consists of a manifest, which describes its channels, and of split files with the messages.  The index of a
+split that its writer did not close states too few messages: the split is copied with a complete index.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""`exhume report`: what is in images, files and directories, what it is worth and what was recovered, as one page."""
+"""`exhume report`: what is in images, files and directories, what it is worth and what was recovered, as one page.
+
+The engine builds the case (`exhume.engines.report`), the view writes the page (`exhume.view.report`).  A split image is
+one whose bytes are divided among several files, its segments.
+"""
 
 from __future__ import annotations
 

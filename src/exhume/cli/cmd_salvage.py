@@ -1,4 +1,8 @@
-"""`exhume salvage`: rebuild what survives of a damaged archive, and account for the rest."""
+"""`exhume salvage`: rebuild what survives of a damaged archive, and account for the rest.
+
+`salvage_one` handles one of several targets and may run in a worker (`exhume.cli.playback`).  A `Run` has the common
+options of the verb, opens targets and prints.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""`exhume search`: records that match a query, in the query language of the format."""
+"""`exhume search`: records that match a query, in the query language of the format.
+
+The format's hook `search` prints the matches of one target.  For several targets, each result is recorded and then
+played back in order (`exhume.cli.playback`); some results, such as counts, are merged into one instead.  A `Run` has
+the common options of the verb, opens targets and prints.
+"""
 
 from __future__ import annotations
 

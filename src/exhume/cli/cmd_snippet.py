@@ -1,4 +1,7 @@
-"""`exhume snippet`: a new Ark manifest that shows part of a log, over the same split files."""
+"""`exhume snippet`: a new Ark manifest that shows part of a log, over the same split files.
+
+An Ark log consists of a manifest, which describes its channels, and of split files with the messages.
+"""
 
 from __future__ import annotations
 

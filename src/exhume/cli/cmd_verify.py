@@ -1,4 +1,8 @@
-"""`exhume verify`: every checksum and invariant, as findings."""
+"""`exhume verify`: every checksum and invariant, as findings.
+
+A finding is one broken rule of the format.  `verify_one` handles one target and may run in a worker
+(`exhume.cli.playback`).  A `Run` has the common options of the verb, opens targets and prints.
+"""
 
 from __future__ import annotations
 

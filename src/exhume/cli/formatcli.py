@@ -1,11 +1,11 @@
 """Additions of a format to the command line, and how verbs pick it up.
 
-A format's `cli.py` (light: click and `exhume.cli` modules that do not read only at the top) ends with `CLI`, a
-`FormatCli`.  A format that can be written has a `cli_create.py` as well, whose `create`, a `click.Command`, becomes
-`exhume create <id> …`.
+A format's `cli.py` ends with `CLI`, a `FormatCli`.  So that `--help` is fast, it imports at its top only click and
+modules of `exhume.cli` that read no archives.  A format that can be written has a `cli_create.py` as well, whose
+`create`, a `click.Command`, becomes `exhume create <id> …`.
 
-Specifications of others add the options of `--ksy` to cat, export and info: those, and the refusals that belong to
-them, are here too, and what reads such a specification is in `specified.py`, which only `--ksy` imports.
+With `--ksy FILE`, cat, export and info read an archive as the user's own specification describes it.  The options that
+go with `--ksy` are here; the code that reads a specification is in `specified.py`, which is imported only for `--ksy`.
 """
 
 from __future__ import annotations

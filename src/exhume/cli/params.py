@@ -158,6 +158,7 @@ class FormatId(_TextType):
     name = "format"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the id of a format; `value` may also be one of its other names."""
         try:
             return get_format(value).id
         except UnrecognizedFormatError as error:
@@ -204,6 +205,7 @@ class Choice(_ChoiceType):
     """click's choice, which suggests the most similar value for a wrong one."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the choice; a wrong one fails with the most similar choice in the message."""
         try:
             return super().convert(value, param, ctx)
         except click.BadParameter as error:

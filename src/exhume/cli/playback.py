@@ -196,9 +196,8 @@ class Player:
     def __init__(self, run: Run) -> None:
         """Start without output."""
         self._run = run
-        self._open: tuple[str, dict[str, Any], str] | None = (
-            None  # (verb, head, key) of the JSON list that is being printed
-        )
+        # (verb, head, key) of the JSON list that is being printed.
+        self._open: tuple[str, dict[str, Any], str] | None = None
         self._first = True  # whether the next item is the first of its list
         self._head = ""
         self.target: str = ""
@@ -416,9 +415,8 @@ def print_failed(run: Run, target: str, error: ExhumeError) -> None:
     else:
         from exhume.cli.advice import advice_on
 
-        where = (
-            "" if error.span is not None and error.span.source == redact(target) else f"{shown(target)}: "
-        )  # not twice
+        # The message names the target once.
+        where = "" if error.span is not None and error.span.source == redact(target) else f"{shown(target)}: "
         ctx = click.get_current_context(silent=True)
         options = {option for param in ctx.command.params for option in param.opts} if ctx is not None else set()
         remedy = advice_on(error.code, options, "" if error.span is None else error.span.source)

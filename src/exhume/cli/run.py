@@ -60,9 +60,8 @@ class Run:
         }  # fmt: skip
         self.screen: Screen = Screen() if json or ndjson else screen or Screen(terminal_width(), wants_color(color))
         """Width and colors of the terminal; neither for JSON."""
-        self._pipes: dict[str, Source] = (
-            {} if pipes is None else pipes
-        )  # piped targets that were read, which is possible once only
+        # Content of piped targets, which can be read only once.
+        self._pipes: dict[str, Source] = {} if pipes is None else pipes
         self.arguments |= {"screen": self.screen, "pipes": self._pipes}
         self.opened: Source | Tree | None = None
         """The target opened last."""

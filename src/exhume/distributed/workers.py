@@ -299,9 +299,8 @@ class Cluster:
         self._name = cluster if self._owned else "cluster"
         self._client: Any = self._connect(distributed, cluster) if self._owned else cluster
         completed: Any = distributed.as_completed
-        self._completed = completed(
-            [], with_results=True, raise_errors=False, loop=self._client.loop
-        )  # yields futures as they end
+        # Yields futures as they end.
+        self._completed = completed([], with_results=True, raise_errors=False, loop=self._client.loop)
         self._tasks: dict[str, tuple[int, int]] = {}  # key of the future: number of the task, number of its units
         self._run = uuid.uuid4().hex[:12]  # makes keys unique on a scheduler that several runs share
         self._threads = 0  # of all workers, at the last query

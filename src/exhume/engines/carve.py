@@ -290,22 +290,21 @@ def join(finds: Iterable[CarvedArchive]) -> Iterator[CarvedArchive]:
     A format without a leading magic is found by its end, later than archives that start after it, so all finds are read
     before the first is returned.
     """
-    # Sorted by offset, the longer first: whatever contains an archive comes before it.
     once = {_key(found): found for found in reversed(list(finds))}
-    open_ones: list[tuple[int, CarvedArchive]] = []  # none ends after one below it: a later one hides those
+    # Archives (with their numbers) that may contain the next one: a stack, each ends no later than the one below it.
+    open_ones: list[tuple[int, CarvedArchive]] = []
+    # By offset, the longer first, so that an archive comes after those that contain it.
     for number, found in enumerate(sorted(once.values(), key=lambda c: (c.offset, -c.length, c.format))):
         while open_ones and open_ones[-1][1].end <= found.offset:
             open_ones.pop()
+        # The innermost one that ends no earlier than this one.
         at = bisect_right(open_ones, -found.end, key=lambda one: -one[1].end) - 1
-        while at >= 0 and (open_ones[at][1].offset, open_ones[at][1].end) == (
-            found.offset,
-            found.end,
-        ):  # the same bytes
+        # An archive does not contain another one of exactly the same bytes.
+        while at >= 0 and (open_ones[at][1].offset, open_ones[at][1].end) == (found.offset, found.end):
             at -= 1
         result = dataclasses.replace(found, nested_in=open_ones[at][0] if at >= 0 else None)
-        if (
-            found.verdict is not CarveVerdict.DAMAGED
-        ):  # the extent of a damaged one is not reliable: nothing is nested in it
+        # The extent of a damaged archive is not reliable: nothing counts as nested in it.
+        if found.verdict is not CarveVerdict.DAMAGED:
             while open_ones and open_ones[-1][1].end < found.end:
                 open_ones.pop()
             open_ones.append((number, result))

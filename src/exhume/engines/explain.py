@@ -288,6 +288,7 @@ def _selected_sections(
             if selection.wants(part):
                 yield part
         elif selection.source in (None, part.span.source):
+            # Parts of a payload have no place of their own in the file: a range selects them by the payload as a whole.
             if isinstance(part, PayloadRun) and selection.window is not None:
                 if selection.payloads and touches(selection.window, stored_range(part.span), first=None):
                     yield from _first(part, noted.numbers(part), omitted)
@@ -304,6 +305,7 @@ def _first(run: Run, near: Collection[int], omitted: dict[tuple[object, ...], Ex
     hundreds of thousands, and which of them are in a range of stored bytes is not known."""
     numbers = sorted({*range(min(len(run), BULK_SECTIONS)), *near})
     yield from map(run.__getitem__, numbers)
+    # One entry, with the first that is left out, stands for all of them.
     for at in islice((at for at in range(BULK_SECTIONS, len(run)) if at not in near), 1):
         omitted[run.parent, "parts"] = ExplainedSection(run[at], skipped=len(run) - len(numbers))
 
@@ -312,6 +314,7 @@ def _chosen(run: Run, selection: Selection) -> Iterable[int]:
     """The numbers of the sections of a run that a narrow selection includes."""
     if selection.section not in (None, run.parent):
         return [number for number, name in enumerate(run.names()) if name == selection.section]
+    # The name is that of the whole run, or none was requested.
     if selection.start is None or selection.end is None:
         return range(len(run))
     return run.within(selection.start, selection.end)

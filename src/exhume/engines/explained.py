@@ -269,7 +269,7 @@ def _read(
     *,
     payload: bool,
 ) -> Field:
-    """Return the field tree of bytes; the parsed form of a region is kept for the next view."""
+    """Return the field tree of bytes.  A large section (a `Region`) is parsed once, and `cache` keeps the result."""
     if cache is None or not isinstance(data, Region):
         return explainer.explain(schema, data, *args)
     if payload not in cache.readings:

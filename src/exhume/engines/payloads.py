@@ -18,7 +18,7 @@ from exhume.layout.kaitai import HELD, Region
 from exhume.layout.sections import Section
 
 KEPT = 64 << 20
-"""Bytes of whole payloads that are kept for the next request; the latest is, whatever its size."""
+"""Bytes of whole payloads that are kept for the next request; the latest payload is kept whatever its size."""
 
 WINDOW = 1 << 20
 """Bytes of a large payload that are decompressed at a time."""
@@ -27,7 +27,9 @@ WINDOWS = 32
 """Windows that are kept."""
 
 COUNTED = 256 << 10
-"""Stored bytes from which on a payload that states no size is counted before it is held: most are below `HELD`."""
+"""A payload without a stated size is decompressed once to count its bytes if its stored bytes exceed this.
+
+Below, most decompress to less than `HELD`, and are held at once."""
 
 
 def payload_chunks(section: Section) -> Iterator[bytes]:

@@ -240,9 +240,8 @@ class _ReportBuild:
         if not any(found.carved.format == format for found, _ in pieces):
             return  # no piece is certain to be of this format: a LevelDB table without a shard is not a bundle's
         number = len(self.case.groups) + 1
-        first = max(pieces, key=lambda one: len(one[1].refers))[
-            1
-        ]  # the piece with most references (a manifest) names the archive
+        # The piece with the most references, such as a manifest, names the archive.
+        first = max(pieces, key=lambda one: len(one[1].refers))[1]
         numbers = [found.number for found, _ in pieces]
         group = Group(number, format, first.archive, first.basis, numbers, f"group-{number}")
         self.case.groups.append(group)

@@ -66,11 +66,12 @@ class Verification(Iterator[Finding]):
         """Number of findings by severity so far."""
         self._options = {"quick": quick, "jobs": jobs, "progress": progress}  # of the format's `verify`
         self._limits = limits
+        # How to open the target.
         self._storage: dict[str, Any] = {
             "storage_options": storage_options,
             "offset": offset,
             "length": length,
-        }  # how to open it
+        }
 
         self._unsealed = False
         """Whether some content has no checksums, though the format has."""

@@ -80,9 +80,8 @@ def walk_tree(root: Tree, recognize: Callable[[Tree], str | None]) -> Iterator[W
         if not _owns(owner, within):  # not a part of the archive above: it may be an archive itself
             owner, within = None, ""
             if _promising(entries):
-                here = (
-                    tree.alone(place, name) if place else tree
-                )  # the directory as a tree of its own, with its listing
+                # The directory as a tree of its own, which keeps the listing.
+                here = tree.alone(place, name) if place else tree
                 try:
                     format = recognize(here)
                 except SourceError as error:

@@ -70,9 +70,9 @@ def export_zip(
 ) -> ExportReport:
     """Write every member to a zip archive at `output` (`-`: standard output), uncompressed, dated 1980-01-01.
 
-    `jobs` threads read (0: one per core).  Members that are damaged, or whose name extraction would refuse, here or
-    on Windows, are left out and reported.  Raises `ExhumeError` for a large
-    member whose damage is found only after its first bytes were written.
+    `jobs` threads read (0: one per core).  Members that are damaged, or whose name extraction would refuse, here or on
+    Windows, are left out and reported.  Raises `ExhumeError` for a large member whose damage is found only after its
+    first bytes were written.
     """
     import zipfile
 

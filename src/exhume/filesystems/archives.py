@@ -128,8 +128,9 @@ class DataBundleFileSystem(MemberFileSystem):
     format: ClassVar[str] = "databundle"
 
     def find(self, path: Any, *args: Any, **kwargs: Any) -> Any:
-        """All files below a path; see fsspec."""
+        """Return all files below a path, as fsspec defines it."""
         with self._lease() as held:
+            # Read all rows at once and index their paths, so that `_listed` reads nothing for each directory.
             _bundle(held).rows()
             self._paths(held)
             return super().find(path, *args, **kwargs)

@@ -189,7 +189,7 @@ class _KqlTranslation:
 
 
 def _value(node: Any) -> Any:
-    """The value of a literal; None for anything else."""
+    """The value of a literal; None for anything else.  Polars itself computes it, whatever its type."""
     if "Literal" not in json.dumps(node) or "Column" in json.dumps(node):
         return None
     try:

@@ -131,7 +131,7 @@ def files_of(path: Path) -> Files:
 
 
 def draw(found: Iterable[Damage], count: int, chance: random.Random) -> list[Damage]:
-    """Draw at most `count` of the items, all equally likely, without holding more than that in memory."""
+    """Draw at most `count` of the items, all equally likely, without holding more in memory (reservoir sampling)."""
     kept: list[Damage] = []
     for number, one in enumerate(found):
         if number < count:

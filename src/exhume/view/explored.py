@@ -279,7 +279,8 @@ class ExploredArchive:
     def fields(self, number: int, at: int | None = None, part: str = "tree") -> dict[str, Any]:
         """The fields of a section: the first elements of long arrays, and those that hold the byte `at` of a part.
 
-        With `reading`, the byte up to which it was read, finding that byte takes longer: asked again, it continues.
+        The result has `reading` if `at` was not reached in the time allowed: the section was read up to this byte, and
+        the same request reads further.
         """
         section = self.section(number)
         item = self._explained(number, at, part)

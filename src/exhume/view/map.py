@@ -212,9 +212,8 @@ def _problems(
         width = min(max(VISIBLE, span.size * scale), inner - x)
         marks.setdefault((is_error, round(x), round(width)), []).append(finding)
         touched[is_error].add(span.start)
-    for (is_error, x, width), found in sorted(
-        marks.items(), key=lambda mark: mark[0]
-    ):  # errors above what is unchecked
+    # Later bars cover earlier ones: errors, sorted last, are above what is unchecked.
+    for (is_error, x, width), found in sorted(marks.items(), key=lambda mark: mark[0]):
         title = str(found[0]) + (f" (and {len(found) - 1:,} more)" if len(found) > 1 else "")
         for top in (y - BAR, y + STRIP):
             drawing.shapes.append(Rect(MARGIN + x, top, width, BAR, DAMAGE if is_error else UNCHECKED, title))
@@ -284,7 +283,7 @@ def _legend(drawing: Drawing, y: float) -> float:
 
 
 def _sorts(tiles: Iterable[Tile], known: Sizes, *, decode: bool, sound: bool) -> list[_SectionTotals]:
-    """The totals of the sections by kind, largest first."""
+    """The totals of sections whose kinds and names, apart from numbers, are the same; largest first."""
     found: dict[str, _SectionTotals] = {}
     digits = re.compile(r"\d+")
 

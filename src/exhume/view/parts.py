@@ -27,7 +27,7 @@ from exhume.layout.sections import Section, SectionKind, SectionMap, SectionRun,
 from exhume.layout.trees import Field
 
 ATTENTION = (SectionKind.UNREAD, SectionKind.GAP)
-"""Kinds that a bar has the color of, however few of its bytes are of them."""
+"""Kinds that decide the color of a bar, however few of its bytes are of them, so that no damage is overlooked."""
 
 
 @dataclass(slots=True)

@@ -42,7 +42,7 @@ class ExploredImage(ExploredArchive):
     def __init__(self, source: Source, *, limits: Limits = DEFAULT_LIMITS, verifies: bool = True) -> None:
         """Explore the bytes of an image; the search for archives starts with the page."""
         self._limits = limits
-        self._carved: list[CarvedArchive] = []  # found so far; those of damaged ones may be found twice
+        self._carved: list[CarvedArchive] = []  # found so far, in the order of their signatures
         self._image = source
         super().__init__(_Bytes(source), verifies=verifies)
         self.verifies: bool | None = verifies
@@ -92,7 +92,7 @@ class _Bytes:
         self.name, self._source = source.name, source
 
     def sections(self, *, jobs: int = 1) -> SectionMap:
-        """Nothing is known of it yet."""
+        """Return the map of an image in which no archive has been found yet: one gap."""
         return _map_of(self._source, [])
 
     def __exit__(self, *error: object) -> None:
@@ -121,7 +121,7 @@ MOST_OPEN = 8
 """Archives of an image that are kept open."""
 
 ROW_COUNT = 100
-"""Records and sections that are given where a request does not say how many."""
+"""Records or sections in an answer to a request that does not say how many."""
 
 HEADERS = (
     ("Content-Security-Policy",
