@@ -1,5 +1,6 @@
-# Extremes, counts by time span and distinct values of columns.  The documentation is in the pure-Python implementation,
-# `pykernel.py`.
+# Extremes, counts by time span and distinct values of columns.  Functions and methods without a docstring are
+# documented in the pure-Python implementation, `pykernel.py`.  `EncBuf` is a growing buffer: `p` its bytes, `n` how
+# many are used, `cap` how many are allocated.
 #
 # Masks: `chosen` has one byte per row, 0 for a row that is left out; NULL stands for all rows.
 # Order of numbers: signed integers and floats are stored as unsigned "keys" whose order is that of the numbers, so that
@@ -153,6 +154,7 @@ cdef inline size_t agg_size(const unsigned char* text) noexcept nogil:
 
 
 cdef int agg_compare(const void* one, const void* other) noexcept nogil:
+    """Order of two `AggText`s by all of their bytes, for `qsort`."""
     return agg_compare_texts((<const AggText*>one).text, (<const AggText*>other).text)
 
 
@@ -168,7 +170,7 @@ cdef inline uint64_t agg_key(const unsigned char* text, size_t depth) noexcept n
     cdef size_t left = agg_size(text) - depth, i
     cdef uint64_t key = 0
     text += sizeof(uint64_t) + depth
-    if left >= 8:
+    if left >= 8:  # the usual case, with a fixed number of steps
         for i in range(8):
             key = key << 8 | text[i]
         return key
@@ -547,7 +549,7 @@ cdef class ClpsDistinct:
 
     cdef EncDictionary rest     # JSON values of kind `AGG_OTHER`, for Python to parse
     cdef AggTexts texts         # distinct strings
-    cdef AggNumbers[2] numbers  # integers and floats
+    cdef AggNumbers[2] numbers  # integers, floats
     cdef ClpsStrings entries    # the dictionary of the last `add_entries`: its strings are copied to `texts` only when
                                 # the dictionary changes
     cdef EncBuf seen            # a bit for each entry of `entries`: whether it occurs
@@ -749,6 +751,7 @@ cdef class ClpsDistinct:
                     self.sort()
                 elif start == 0:
                     agg_reduce(numbers)
+                # Only one of the two loops runs: strings, or numbers.
                 while kind == AGG_STRING and out.n < target:
                     text = self.next_text(&i)
                     if text == NULL:

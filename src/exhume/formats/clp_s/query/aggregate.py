@@ -1,9 +1,10 @@
 """The smallest, the largest, or each different value of a field in the records that a query matches.
 
-Spec: upstream's aggregators at e00317e36.  Smallest and largest are taken of integers and floats, which are compared
-exactly; strings, booleans, nulls, arrays and objects do not count.  Of equal numbers the first that is met stays.
-Different values are integers, floats, strings and booleans; 1 and 1.0 are two.  Values are those that a record is
-printed with, but no record is printed: columns are read, and for strings the dictionary where possible.
+Spec: upstream's aggregators at e00317e36 (a commit of the reference implementation).  Smallest and largest are taken of
+integers and floats, which are compared exactly; strings, booleans, nulls, arrays and objects do not count.  Of equal
+numbers the first that is met stays.  Different values are integers, floats, strings and booleans; 1 and 1.0 are two.
+Values are those that a record is printed with, but no record is printed: columns are read, and for strings the
+dictionary where possible.
 """
 
 from __future__ import annotations
@@ -24,17 +25,19 @@ from exhume.formats.clp_s.read.columns import Column, parse_json
 from exhume.formats.clp_s.read.kernel import ClpsProgram
 
 if TYPE_CHECKING:
-    from exhume.formats.clp_s.query.search import MatchingRows
+    from exhume.formats.clp_s.query.matches import MatchingRows
 
 Value = int | float | str | bool
 Number = int | float
 
 AGGREGATES: Final = ("min", "max", "unique")
+"""Names of the aggregates, as the command line takes them."""
 
 _INTEGERS: Final = frozenset((NodeType.INTEGER, NodeType.DELTA_INTEGER))
 _FLOATS: Final = frozenset((NodeType.FLOAT, NodeType.FORMATTED_FLOAT))
 
 _WILDCARD: Final = re.compile(r"(?<!\\)(?:\\\\)*[*?]")
+"""A `*` or `?` that is not escaped: an even number of backslashes precedes it."""
 
 
 def check_field(field: str) -> None:
@@ -48,7 +51,7 @@ def check_field(field: str) -> None:
 
 
 def extreme(searches: Iterable[Search], field: str, *, largest: bool) -> Number | None:
-    """The smallest or the largest number; None where no record that matches has one."""
+    """Return the smallest or the largest number of a field; None if no matching record has one."""
     found: Number | None = None
     for column, mask in _columns(searches, field):
         number = _extreme_of(column, mask, largest=largest)
@@ -58,10 +61,10 @@ def extreme(searches: Iterable[Search], field: str, *, largest: bool) -> Number 
 
 
 class Distinct:
-    """Different values, kind by kind: 1, 1.0 and True are equal to each other, and three values."""
+    """Different values, type by type: 1, 1.0 and True are equal in Python, but are three values here."""
 
     def __init__(self) -> None:
-        self.found: ClpsDistinct = ClpsDistinct()
+        self.found: ClpsDistinct = ClpsDistinct()  # all but the booleans
         self.booleans: set[bool] = set()
 
     def add(self, value: Any) -> None:
@@ -77,7 +80,10 @@ class Distinct:
             self.found.put(value.encode("utf-8", "surrogateescape"))
 
     def add_column(self, column: Column, mask: bytes | None, *, has_strings: bool = True) -> None:
-        """Add the values of the rows that the mask chooses.  Raises the error of the first that cannot be decoded."""
+        """Add the values of the rows that the mask chooses (None: all).
+
+        `has_strings`: also strings that timestamps print as.  Raises the error of the first row that cannot be decoded.
+        """
         match column.type:
             case NodeType.INTEGER | NodeType.DELTA_INTEGER | NodeType.FORMATTED_FLOAT:
                 self.found.add_numbers(column.values, mask, column.type == NodeType.FORMATTED_FLOAT)
@@ -85,15 +91,18 @@ class Distinct:
                 flags = column.values if mask is None else compress(column.values, mask)
                 self.booleans.update(flag != 0 for flag in set(flags))
             case NodeType.VAR_STRING:
+                # Values are ids of the dictionary: its beginning, up to the largest one, is enough.
                 largest = clps_extreme(column.values, mask, False, True)
                 if largest is None:
                     return
                 row = self.found.add_entries(column.texts.first_variables(int(largest) + 1), column.values, mask)
                 if row >= 0:
-                    column.strings([row])  # raises
+                    column.strings([row])  # raises the error of the row
             case NodeType.CLP_STRING | NodeType.DATE_STRING:
                 self._add_printed(column, mask)
             case NodeType.FLOAT | NodeType.DICTIONARY_FLOAT | NodeType.TIMESTAMP:
+                # Some print as numbers, some as strings, by their text or pattern: what the kernel cannot parse comes
+                # here.
                 self._add_printed(column, mask, is_json=True, has_strings=has_strings)
                 for text in self.found.rest_of():
                     value = parse_json(text)
@@ -122,7 +131,7 @@ class Distinct:
 
     def lines(self, size: int = 1 << 18) -> Iterator[bytes]:
         """Yield the distinct values as lines of JSON, in chunks of about `size` bytes."""
-        for kind in (1, 2, 3):
+        for kind in (1, 2, 3):  # integers, floats, strings
             at = 0
             while True:
                 out, at = self.found.lines(kind, at, size)
@@ -134,7 +143,7 @@ class Distinct:
 
 
 def unique(searches: Iterable[Search], field: str) -> Distinct:
-    """The different values of the records that match."""
+    """Return the different values of a field in the records that match."""
     found = Distinct()
     for column, mask in _columns(searches, field):
         found.add_column(column, mask)
@@ -142,7 +151,7 @@ def unique(searches: Iterable[Search], field: str) -> Distinct:
 
 
 def _columns(searches: Iterable[Search], field: str) -> Iterator[tuple[Column, bytes | None]]:
-    """The columns of a field, and for each row whether its record matches (None: all do)."""
+    """Yield the columns of a field, each with a byte for each row: 1 if its record matches (None: all do)."""
     for search in searches:
         nodes = resolve_projection(search.archive, [field])
         if not nodes or not search.plan.tables:
@@ -152,6 +161,7 @@ def _columns(searches: Iterable[Search], field: str) -> Iterator[tuple[Column, b
 
 
 def _of_table(hits: MatchingRows, nodes: frozenset[int]) -> Iterator[Column]:
+    """Yield the columns of these schema tree nodes in a table."""
     for node in nodes:
         yield from hits.data.columns_of(node)
 
@@ -162,6 +172,7 @@ def _extreme_of(column: Column, mask: bytes | None, *, largest: bool) -> Number 
         number: Number | None = clps_extreme(column.values, mask, column.type in _FLOATS, largest)
         return _as_printed(column, number)
     if column.type == NodeType.DICTIONARY_FLOAT or (column.type == NodeType.TIMESTAMP and not _all_text(column)):
+        # Their numbers are known only when they are printed.
         distinct = Distinct()
         distinct.add_column(column, mask, has_strings=False)
         numbers = [number for kind in distinct.numbers() if kind for number in (kind[-1] if largest else kind[0],)]
@@ -170,11 +181,11 @@ def _extreme_of(column: Column, mask: bytes | None, *, largest: bool) -> Number 
 
 
 def _all_text(column: Column) -> bool:
-    """Whether all timestamps of a column print as strings: no smallest, no largest number."""
+    """Return whether all timestamps of a column print as strings, by their patterns: then it has no numbers."""
     known = column.texts.patterns
     return all(one in known.compiled and known.texts[one][:1] == b'"' for one in set(column.pattern_ids))
 
 
 def _as_printed(column: Column, number: Number | None) -> Number | None:
-    """Floats without a format are printed with six digits after the point."""
+    """Return a number as its record prints it: floats without a format have six digits after the point."""
     return float(f"{number:f}") if number is not None and column.type == NodeType.FLOAT else number

@@ -1,10 +1,13 @@
 """The condition of a search: the form of a syntax tree before it is resolved against an archive's schemas.
 
-The passes are those of the native search, in its order, because each of them decides what matches:
+A filter is one comparison, such as `level: ERROR`.  The passes are those of the native search (the reference
+implementation, `clp-s s`), in its order, because each of them decides what matches:
 
 1. `_push_down` and `distribute`: NOT moves down to the filters; then the condition becomes an OR of ANDs of filters,
-   unless that form is too large.
+unless that form is too large.
+
 2. `_TypeNarrowing`: each filter keeps the column types that its literal can be compared with.
+
 3. `_existence`: comparisons with `*` and `null` become tests whether a column exists.
 
 A filter whose column a record lacks is false, negated or not: `NOT a: 1` finds records that have an `a`.
@@ -56,14 +59,14 @@ class ColumnTest:
 
 @dataclass(frozen=True, slots=True)
 class AllOf:
-    """True when every child is."""
+    """True if all children are (AND)."""
 
     children: tuple[Condition, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class AnyOf:
-    """True when one child is; without children it never is."""
+    """True if one child is (OR); without children it never is."""
 
     children: tuple[Condition, ...]
 
@@ -88,7 +91,7 @@ def tests_of(condition: Condition) -> Iterator[ColumnTest]:
 def compile_condition(
     expression: Expression, dialect: Dialect, *, query: str = "", bounds: Sequence[ColumnTest] = ()
 ) -> Condition:
-    """All passes; `bounds` are conditions on the timestamp column, put before the query.
+    """Return the condition after all passes; `bounds` are conditions on the timestamp column, put before the query.
 
     Raises `QueryError` for a time literal that cannot be read.
     """
@@ -135,7 +138,7 @@ def _push_down(expression: Expression, inverted: bool, dialect: Dialect, query: 
     children = []
     for child in expression.children:
         children.append(_push_down(child, inverted, dialect, query))  # noqa: PERF401 - a frame less per level
-    both = isinstance(expression, And) != inverted
+    both = isinstance(expression, And) != inverted  # De Morgan: a negated AND is an OR of negations, and vice versa
     assert isinstance(expression, And | Or)
     if len(children) == 1:
         return children[0]
@@ -146,10 +149,10 @@ def _push_down(expression: Expression, inverted: bool, dialect: Dialect, query: 
 
 
 def distribute(condition: Condition) -> Condition:
-    """The condition as a disjunction of conjunctions of filters; unchanged when that would be too large."""
+    """Return the condition as an OR of ANDs of filters; if that would be too large, only without needless nodes."""
     if isinstance(condition, ColumnTest):
         return condition
-    _, filters = _size(condition)
+    _, filters = _size(condition)  # that the result would have
     if filters > max(MAX_CLAUSE_FILTERS, 2 * _count(condition)):
         return flatten(condition)
     clauses = _clauses(condition)
@@ -164,12 +167,13 @@ def _size(condition: Condition) -> tuple[int, int]:
     """Return the number of clauses, and of filters in all of them, that `_clauses` would make; at most `_LARGE`."""
     if isinstance(condition, ColumnTest):
         return 1, 1
-    clauses, filters = (0, 0) if isinstance(condition, AnyOf) else (1, 0)
+    clauses, filters = (0, 0) if isinstance(condition, AnyOf) else (1, 0)  # of no children
     for child in condition.children:
         more_clauses, more_filters = _size(child)
         if isinstance(condition, AnyOf):
             clauses, filters = clauses + more_clauses, filters + more_filters
         else:
+            # Each clause so far is joined with each clause of the child.
             clauses, filters = clauses * more_clauses, filters * more_clauses + more_filters * clauses
         clauses, filters = min(clauses, _LARGE), min(filters, _LARGE)
     return clauses, filters
@@ -203,7 +207,7 @@ def _clauses(condition: Condition) -> list[list[Condition]]:
 
 
 def _count(condition: Condition) -> int:
-    """Filters in a condition."""
+    """Return the number of filters in a condition."""
     if isinstance(condition, ColumnTest):
         return 1
     total = 0
@@ -213,7 +217,7 @@ def _count(condition: Condition) -> int:
 
 
 def flatten(condition: Condition) -> Condition:
-    """The condition without nodes inside nodes of the same kind."""
+    """Return the condition without nodes inside nodes of the same kind (an AND inside an AND)."""
     if isinstance(condition, ColumnTest):
         return condition
     children = []
@@ -265,7 +269,10 @@ class _TypeNarrowing:
 
 
 def _existence(condition: Condition) -> Condition:
-    """Return the condition with each comparison with `*` or `null` replaced by EXISTS or MISSING."""
+    """Return the condition with each comparison with `*` or `null` replaced by EXISTS or MISSING.
+
+    A comparison with `null` also stays as one with the string "null".
+    """
     if not isinstance(condition, ColumnTest):
         children = []
         for child in condition.children:

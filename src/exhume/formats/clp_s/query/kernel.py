@@ -14,7 +14,7 @@ else:
 
 
 def find(strings: Any, pattern: Wildcard, *, unescape: bool = False) -> list[int]:
-    """Positions of the dictionary entries that match."""
+    """Return the positions of the dictionary entries that match; for `unescape` see `pykernel.clps_find`."""
     found: list[int] = pick("exhume.formats.clp_s.query.pykernel").clps_find(
         strings, pattern.codes, pattern.ignore_case, unescape
     )

@@ -68,6 +68,8 @@ class Token:
 
 
 class _SyntaxFailureError(Exception):
+    """An error at a position (0-based) of the query; `parse` turns it into a `QueryError`."""
+
     def __init__(self, message: str, position: int) -> None:
         super().__init__(message)
         self.position = position
@@ -88,19 +90,20 @@ _MEANT = {
 
 
 def _suggestion(token: Token) -> str:
-    """The suggestion that follows an unexpected token; "" without one."""
+    """Return the suggestion that follows an unexpected token in an error; "" without one."""
     meant = _MEANT.get(token.text) if token.kind != QUOTED else None
     return "" if meant is None else f" (did you mean {meant}?)"
 
 
 def _fail(message: str, position: int) -> NoReturn:
+    """Raise a syntax error at a position of the query."""
     raise _SyntaxFailureError(message, position)
 
 
 def _closing_quote(query: str, start: int) -> int:
-    """Where the string that opens before `start` closes.
+    """Return the position of the quote that closes the string that starts at `start`; -1 if there is none.
 
-    The first quote that no backslash precedes; failing that the last one that a backslash does precede (`"C:\\"`).
+    It is the first quote that no backslash precedes; without one, the last quote at all (`"C:\\"`).
     """
     last = -1
     at = query.find('"', start)
@@ -161,13 +164,14 @@ class _Frame:
         self.opener = opener
         self.position = position
         self.scope = scope  # the column that surrounding `column: { … }` levels put before every path
+        # Levels around it that have an operand already, each of which will become an AND or OR.
         self.level: int = parent.level + bool(parent.operands) if parent else 0
         if self.level > MAX_DEPTH:
             _fail(f"AND and OR are nested more than {MAX_DEPTH} levels deep", position)
         self.operands: list[Expression] = []
-        self.operator = ""
-        self.negated = False
-        self.depth = 0
+        self.operator = ""  # "and", "or"; "" before the first one
+        self.negated = False  # whether an odd number of NOTs precedes the next operand
+        self.depth = 0  # most levels of AND and OR in one of `operands`
 
 
 class _Parser:
@@ -176,13 +180,15 @@ class _Parser:
     def __init__(self, query: str) -> None:
         self.query = query
         self.stream = tokens(query)
-        self.token = next(self.stream)
+        self.token = next(self.stream)  # the next token, not consumed yet
 
     def advance(self) -> Token:
+        """Consume the current token and return it; the last one, `END`, stays the current token."""
         token, self.token = self.token, next(self.stream, self.token)
         return token
 
     def expect(self, kind: str, what: str) -> Token:
+        """Consume a token of this kind; for any other, raise an error that names `what` was expected."""
         if self.token.kind != kind:
             _fail(f"expected {what}, found {self.token}", self.token.position)
         return self.advance()
@@ -206,6 +212,7 @@ class _Parser:
                         _fail(f"{open_at if closes else 'nothing is open here'}, found {token}", token.position)
                     self.advance()
                     stack.pop()
+                    # The bracket is an operand of the level around it, after which the loop continues.
                     self.push(stack[-1], self.close(frame), self.depth(frame))
                     continue
                 if token.kind != END:
@@ -226,13 +233,14 @@ class _Parser:
 
     @staticmethod
     def close(frame: _Frame) -> Expression:
+        """Return the operands of a level as one expression, joined by its operator."""
         if len(frame.operands) == 1:
             return frame.operands[0]
         return (And if frame.operator == "and" else Or)(tuple(frame.operands))
 
     @staticmethod
     def depth(frame: _Frame) -> int:
-        """Levels of AND and OR in what `close` returns: parentheses around one operand do not count."""
+        """Return the levels of AND and OR in what `close` returns: parentheses around one operand do not count."""
         return frame.depth + (len(frame.operands) > 1)
 
     def push(self, frame: _Frame, expression: Expression, depth: int = 0) -> None:
@@ -246,7 +254,9 @@ class _Parser:
             _fail(f"AND and OR are nested more than {MAX_DEPTH} levels deep", self.token.position)
 
     def operand(self, stack: list[_Frame]) -> None:
-        """Read up to the end of one operand, opening levels on the way."""
+        """Read one operand and push it to its level; NOT and brackets before it are taken in, opening levels on the
+        way.
+        """
         while True:
             token = self.token
             frame = stack[-1]
@@ -284,7 +294,7 @@ class _Parser:
         if self.token.kind != "(":
             return Filter(column, EQUAL, self.value())
         opening = self.advance()
-        mode = "or"
+        mode = "or"  # how the values of a list are joined; "not": none of them may match
         if self.token.kind == KEYWORD:
             mode = self.advance().text
         operands: list[Expression] = []
@@ -300,7 +310,7 @@ class _Parser:
         return Or(tuple(operands)) if mode == "or" else And(tuple(operands))
 
     def value(self) -> Literal:
-        """A literal or an instant."""
+        """Parse a value: a literal or an instant (a point in time)."""
         token = self.token
         if token.kind == FUNCTION:
             return self.instant()
@@ -320,6 +330,7 @@ class _Parser:
             if end < 0 or '"' in self.query[start:end] or end == start:
                 _fail('expected date("…")', opening.position)
             text = self.query[start:end]
+            # Continue with the tokens after the text, at their positions in the whole query.
             self.stream = (Token(t.kind, t.text, t.position + end) for t in tokens(self.query[end:]))
             self.token = next(self.stream)
         else:
@@ -332,6 +343,7 @@ class _Parser:
         return Instant(text, pattern, opening.position)
 
     def literal(self, token: Token) -> Literal:
+        """Return the value that a word or quoted string stands for.  The error position skips the opening quote."""
         try:
             return parse_literal(token.text)
         except EscapeError as error:
@@ -361,5 +373,5 @@ def parse(query: str) -> Expression:
 
 
 def query_error(message: str, query: str, position: int) -> QueryError:
-    """The error for a place in the query (`position` is 0-based)."""
+    """Return the error for a place in the query (`position` is 0-based, the column shown 1-based)."""
     return QueryError(f"{message} (column {position + 1})", format="clp-s", query=query, column=position)

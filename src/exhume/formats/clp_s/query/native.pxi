@@ -1,11 +1,13 @@
-# The search part of the kernel: patterns over dictionaries and encoded strings, comparisons over columns.
+# The search part of the kernel: patterns over dictionaries and encoded strings, comparisons over columns.  Comparisons
+# return a mask, a byte per row, 1 if it matches.  An encoded string is a word with the id of a log type (text with
+# placeholders, "holes") and the index of its first variable.
 # `exhume.formats.clp_s.query.pykernel` is the pure-Python implementation and has the documentation.
 
 cdef enum WildCode:  # codes of a pattern besides bytes
     WILD_STAR = 0x100  # `*`: any bytes
     WILD_ANY = 0x101  # `?`: one byte
 
-cdef enum CompareOp:
+cdef enum CompareOp:  # operators of a query, see `compare_op`
     COMPARE_EQ, COMPARE_LT, COMPARE_LE, COMPARE_GT, COMPARE_GE
 
 cdef struct Wild:  # a pattern
@@ -13,7 +15,7 @@ cdef struct Wild:  # a pattern
     Py_ssize_t count
     bint fold  # whether upper-case ASCII letters match as lower-case ones
 
-cdef struct Constraint:  # a value that an encoded variable must have
+cdef struct Constraint:  # the value or values that an encoded variable must have
     int64_t base
     const uint8_t* table  # NULL: exactly `base`; else `base + i` for every i whose byte here is not 0
     uint64_t size  # of `table`

@@ -1,6 +1,7 @@
 """Values of query literals: what a literal means for columns of each type, and times.
 
-The types for which a literal has a value are those that a filter can match.
+The types for which a literal has a value are those that a filter can match.  "Native search" is the search of the
+reference implementation, whose results these are to equal.
 
 Without a pattern the text of `timestamp("text")`, `timestamp("text", "pattern")` or `date("text")` is parsed as
 timestamps are when an archive is written.  Patterns are those of format 0.5.0 on, including the specifiers that only
@@ -37,6 +38,7 @@ INTEGERS, FLOATS, TEXTS, STRINGS, BOOLEANS, ARRAYS, NULLS, TIMES = (1 << i for i
 ALL: Final = 255
 """The set of all types."""
 
+# Names of the types, in the order of their bits.
 TYPE_NAMES: Final = ("integer", "float", "text", "string", "boolean", "array", "null", "time")
 
 _INT64_MIN: Final = -(1 << 63)
@@ -50,12 +52,12 @@ def type_names(types: int) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """A literal under one operator and dialect.
+    """The meaning of a literal for one operator and dialect (version of the archive).
 
     `types`: the column types that it can be compared with.  `anything`: it is `*`.  `text`: the pattern for strings.
-    `integer`: what integers (and times) are compared with; `array_integer` the same for array elements, where the
-    native search also uses the value of a failed conversion.  `milliseconds`: for the timestamp ranges of an archive,
-    when they differ from `integer`.
+    `integer`: the value that integers (and times) are compared with; `array_integer` the same for array elements, for
+    which the native search also uses the result of a failed conversion.  `milliseconds`: the value for the timestamp
+    ranges of an archive, if it differs from `integer`.
     """
 
     types: int
@@ -75,13 +77,15 @@ class Operand:
 
 
 def integer_of(value: float, op: str, dialect: Dialect) -> tuple[int | None, int]:
-    """A number as an int64 for comparison with integers: None if nothing can equal it, and what a cast leaves.
+    """Return a number as an int64 for comparison with integers by `op`, and what a cast to int64 makes of it.
 
-    Values beyond int64 become its minimum, as the machine's conversion makes them.
+    The first is None if no integer can equal the number.  Values beyond int64 become its minimum in a cast, as the
+    machine's conversion makes them.
     """
     if isinstance(value, int):
         return value, value
     if op != EQUAL and not dialect.truncates:
+        # int = math.ceil( | Integers are compared, so round towards the range: `< 1.5` is `< 2`, and `> 1.5` is `> 1`.
         rounded: float | int = math.ceil(value) if op in (LESS, GREATER_EQUAL) else math.floor(value)
     else:
         rounded = math.trunc(value)
@@ -132,12 +136,12 @@ def instant_operand(instant: int, op: str, dialect: Dialect, text: bytes = b"") 
 
 
 def truncate(value: int, unit: int) -> int:
-    """`value / unit` cut towards zero."""
+    """Return `value / unit`, rounded toward zero."""
     return value // unit if value >= 0 else -(-value // unit)
 
 
 def compare(op: str, value: float, operand: float) -> bool:
-    """`value op operand`."""
+    """Return the result of `value op operand`, for an operator of the query."""
     if op == EQUAL:
         return value == operand
     if op == LESS:
@@ -149,6 +153,7 @@ def compare(op: str, value: float, operand: float) -> bool:
     return value >= operand
 
 
+# Regular expressions for the specifiers of a pattern, by their letter.
 _TWO: Final = r"\d\d"
 _PADDED: Final = r"[ \d]\d"
 _FIELDS: Final = {
@@ -178,16 +183,16 @@ _FIELDS: Final = {
     "P": r"-?\d{1,19}",
     "Z": r" ?(?:Z|UTC|GMT|UT|[+\-−]\d\d(?::?\d\d)?)",
 }
-_WORDS: Final = {"B": 12, "A": 7}
-_EPOCH_UNITS: Final = {"E": 10**9, "L": 10**6, "C": 10**3, "N": 1}
+_WORDS: Final = {"B": 12, "A": 7}  # number of names (months, weekdays) that the specifier has in braces
+_EPOCH_UNITS: Final = {"E": 10**9, "L": 10**6, "C": 10**3, "N": 1}  # nanoseconds
 
 
 def instant_value(literal: Instant, dialect: Dialect, query: str) -> int:
-    """The instant in nanoseconds, or, where the dialect has legacy instants, in milliseconds.
+    """Return a time literal in nanoseconds, or in milliseconds if the dialect has legacy instants.
 
     Raises `QueryError`.
     """
-    from exhume.formats.clp_s.write import timestamps as parse
+    from exhume.formats.clp_s.write import timestamps as parse  # only queries with times need it
 
     if literal.pattern is not None:
         try:
@@ -221,7 +226,11 @@ def parse_with_pattern(text: str, pattern: str) -> int | None:
 
 
 def _compile(pattern: str) -> tuple[str, dict[str, list[str]]]:
-    """The regular expression for a pattern; groups are named after specifiers (`f_3` for the fractions)."""
+    """Return the regular expression for a pattern, and the words that its lists allow.
+
+    Groups are named after specifiers, those of fractions `f3` to `ft`.  The words are names of months (B) and weekdays
+    (A), or the offset of a zone ("zone").  Raises `ValueError` if the pattern is malformed.
+    """
     out: list[str] = []
     names: dict[str, list[str]] = {}
     used: set[str] = set()
@@ -288,13 +297,13 @@ def _nanoseconds(parts: dict[str, str], names: dict[str, list[str]]) -> int | No
     year = int(parts.get("Y") or 1970)
     if "y" in parts:
         short = int(parts["y"])
-        year = short + (1900 if short >= 69 else 2000)
+        year = short + (1900 if short >= 69 else 2000)  # as POSIX: 1969 to 2068
     month = names["B"].index(parts["B"]) + 1 if "B" in parts else int(parts.get("m") or 1)
     day = int(parts.get("d") or parts.get("e") or 1)
     if not 1 <= month <= 12 or not 1 <= day <= 31:
         return None
     days = days_from_civil(year, month, day)
-    following = days_from_civil(year + month // 12, month % 12 + 1, 1)
+    following = days_from_civil(year + month // 12, month % 12 + 1, 1)  # the first day of the next month
     if days >= following or ("A" in parts and names["A"].index(parts["A"]) != (days + 4) % 7):
         return None
     # The time of day.
@@ -314,7 +323,7 @@ def _nanoseconds(parts: dict[str, str], names: dict[str, list[str]]) -> int | No
     offset = zone_seconds(zone) if zone[:1] in ("+", "-", "−") and len(zone) > 2 else 0
     if offset is None:
         return None
-    clock = hour * 3600 + minute * 60 + min(second, 59)
+    clock = hour * 3600 + minute * 60 + min(second, 59)  # a leap second is taken for the second before
     return (days * 86_400 + clock - offset) * 10**9 + nanoseconds
 
 

@@ -1,5 +1,7 @@
 """The data that a search has to read: a condition resolved against an archive's tree, schemas, ranges and dictionaries.
 
+An archive has a table for each schema (set of keys that records have); a table is read only if its records can match.
+
 `make_plan` uses metadata only: the range index (`$` columns), the timestamp ranges, the schema tree and the schemas.
 `Plan.look_up` then uses the dictionaries.  Both drop tables whose records cannot match and record the reason; the
 tables themselves are not read here.
@@ -85,7 +87,10 @@ class TablePlan:
 
 
 class Plan:
-    """Tables that may hold matches, in their order; `reason` says what left none, `dropped` counts tables by reason."""
+    """The tables that may have matches, in stored order.
+
+    `reason` states why none is left ("" if some are), `dropped` counts tables by the reason why they cannot match.
+    """
 
     def __init__(self, dialect: Dialect, options: Options, condition: Condition) -> None:
         """Start an empty plan, which `make_plan` and `look_up` fill."""
@@ -102,18 +107,18 @@ class Plan:
         self.dictionaries: list[str] = []
         """Dictionaries that were searched."""
         self.strings: dict[bytes, frozenset[int]] = {}
-        """Ids of the variable dictionary by pattern."""
+        """By pattern: ids of the entries of the variable dictionary that match."""
         self.tables_of_ids: dict[bytes, bytes] = {}
-        """The ids of `strings` as one byte per id of the dictionary: 1 where it matches."""
+        """By pattern: the ids of `strings` as one byte per id of the dictionary, 1 if it matches."""
         self.texts: dict[bytes, TextQuery | None] = {}
-        """The query for each pattern; None if nothing can match."""
+        """By pattern: what to search for in encoded strings; None if nothing can match."""
         self.tries: dict[bytes, list[Try]] = {}
-        """The queries of `texts` as the tables and constraints that rows are compared with."""
+        """By pattern: the queries of `texts` in the form in which rows are compared with them."""
         self.array_tests: dict[tuple[object, ...], ArrayTest] = {}
         """Tests of array strings by the key of their check, with their cached results."""
 
     def drop(self, tables: Collection[int], reason: str) -> None:
-        """Take tables out of the plan."""
+        """Take tables (by index) out of the plan, for a reason that is shown to the user."""
         if tables:
             self.tables = [table for table in self.tables if table.index not in tables]
             self.dropped[reason] = self.dropped.get(reason, 0) + len(tables)
@@ -129,7 +134,7 @@ class Plan:
         """Find the strings of the query in the dictionaries and drop tables that cannot match without them."""
         if not self.has_strings:
             return
-        wanted = 0
+        wanted = 0  # the literal types whose strings are looked up
         parts = {id(table.part): table.part for table in self.tables}  # few, though there may be many tables
         for part in parts.values():
             for check in checks_of(part):
@@ -150,7 +155,10 @@ class Plan:
         self.drop(gone, "no dictionary holds the strings")
 
     def _looked_up(self, check: Check, dictionaries: Dictionaries) -> Requirement:
-        """A check without the types whose dictionary lacks its string; a constant when no type is left."""
+        """Return a check without the types whose dictionary lacks its string; a constant if no type is left.
+
+        Fills `strings` and `texts` on the way, which the search uses.
+        """
         text = _text_of(check.test)
         if text is None or check.test.op != EQUAL:
             return check
@@ -170,7 +178,7 @@ class Plan:
             else:
                 left &= ~TEXTS
         if not found and not left:
-            return check.test.inverted
+            return check.test.inverted  # no value equals the string, so all differ from it
         return check if left == check.types else replace(check, types=left)
 
     def explain(self) -> dict[str, Any]:
@@ -204,7 +212,7 @@ def make_plan(
     *,
     query: str = "",
 ) -> Plan:
-    """The tables that may hold matches, by the archive's metadata.
+    """Return the tables that may have matches, by the archive's metadata.
 
     Raises `QueryError` for time bounds on an archive without a timestamp column.
     """
@@ -214,6 +222,7 @@ def make_plan(
     plan = Plan(dialect, options, condition)
 
     def nothing(reason: str) -> Plan:
+        """Return the plan without tables, all dropped for this reason."""
         plan.num_tables = len(archive.table_metadata.tables)
         plan.reason = reason
         plan.dropped = {reason: plan.num_tables} if plan.num_tables else {}
@@ -236,6 +245,7 @@ def make_plan(
     plan.condition = condition
     if condition is NEVER:
         return nothing("no record has such columns")
+    # Again, as paths with wildcards have become those of single columns, which may have a range.
     if outside(condition, ranges, dialect) is False:
         return nothing("outside the time range of the archive")
     # Tables: a schema without the columns of the query cannot match.
@@ -269,7 +279,7 @@ def time_bounds(archive: Searched, dialect: Dialect, options: Options) -> list[C
             "time bounds were given, but the archive has no timestamp column: it was made without its key",
             format="clp-s",
         )
-    scale = 1 if dialect.legacy_instants else 1_000_000
+    scale = 1 if dialect.legacy_instants else 1_000_000  # from the milliseconds of the options to an instant
     return [
         ColumnTest(keys, op, ALL, instant_operand(bound * scale, op, dialect))
         for op, bound in ((GREATER_EQUAL, options.begin_ms), (LESS_EQUAL, options.end_ms))
@@ -286,8 +296,9 @@ def range_key(found: TimestampRange) -> Column | None:
 
 
 class Dictionaries:
-    """Finds strings in the variable dictionary, and encoded strings by log types and variables.  Each dictionary is
-    read when it is first needed.
+    """Finds entries of the dictionaries by pattern: strings in the variable dictionary, encoded strings in both.
+
+    Each dictionary is read when it is first needed.
     """
 
     def __init__(self, archive: Any, dialect: Dialect, *, ignore_case: bool) -> None:
@@ -318,9 +329,11 @@ class Dictionaries:
         return self._texts.query(pattern)
 
     def _variables(self, pattern: Wildcard) -> Sequence[int]:
+        """Return the ids of the entries of the variable dictionary that match."""
         self.archive.share_variables()
         return searchkernel.find(self.archive.variables, pattern)
 
     def _log_types(self, pattern: Wildcard) -> Sequence[int]:
+        """Return the ids of the log types that match."""
         # Before 0.4.0 the native search compares log types without their escapes.
         return searchkernel.find(self.archive.log_types, pattern, unescape=not self.dialect.core_text)

@@ -20,6 +20,7 @@ from exhume.formats.clp_s.layout_packed import ClpWord
 from exhume.formats.clp_s.query.wildcard import Wildcard
 from exhume.formats.clp_s.read.pykernel import _view
 
+# JSON that needs no parser: strings without escapes, and integers that surely fit int64.
 _PLAIN_STRING = re.compile(rb'"[^"\\]*"')
 _INTEGER = re.compile(rb"0|-?[1-9][0-9]{0,17}")
 
@@ -83,10 +84,14 @@ def clps_match_texts(
     fold: bool,
     wanted: bytes,
 ) -> tuple[bytes, int]:
-    """Mask of the wanted rows whose encoded text has a log type set in `table` (None: any), has variables that
-    fulfil the constraints in this order, and matches the pattern `codes` (None: anything).
+    """Return the mask of the wanted rows whose encoded text matches, and the first wanted row that cannot be decoded
+    (-1: none).
 
-    Also the first wanted row that cannot be decoded, or -1; it is not set.
+    A row matches if its log type is set in `table` (None: any), its variables fulfill the constraints in this order,
+    and its text matches the pattern `codes` (None: anything; `fold`: the case of ASCII letters does not matter).
+
+    `words` (uint64) and `variables` (int64) are those of the column; `wanted` has a byte per row.  A row that cannot be
+    decoded does not match.
     """
     from exhume.formats.clp_s.read.pykernel import _text
 
@@ -116,7 +121,7 @@ def clps_match_texts(
 
 
 def _fulfilled(words: Sequence[Any], constraints: Sequence[Constraint]) -> bool:
-    """Whether the constraints are met by the words, in order, with anything between."""
+    """Return whether the constraints are met by words in this order; other words may be in between."""
     left = iter(words)
     for base, table in constraints:
         for word in left:
@@ -142,7 +147,11 @@ def clps_extreme(values: Any, mask: bytes | None, is_float: bool, largest: bool)
 
 
 def clps_spans(values: Any, mask: bytes | None, width: int) -> bytes:
-    """Number of a span of `width`, and how many of the integers are in it (int64 each), in ascending order."""
+    """Count integers by span: value `v` is in the span number `v // width`.
+
+    Returns pairs (number of the span, number of values in it) as int64, in ascending order of the spans.  With a mask,
+    only the values whose byte is not 0 count.
+    """
     numbers: Iterable[int] = _view(values, "q")
     if mask is not None:
         numbers = compress(numbers, mask)
@@ -154,9 +163,10 @@ class ClpsDistinct:
     """Different integers, floats and strings of columns; of 0.0 and -0.0 the first."""
 
     def __init__(self) -> None:
-        self._numbers: tuple[dict[Any, None], dict[Any, None]] = ({}, {})
-        self._found: dict[bytes, None] = {}
-        self._rest: dict[bytes, None] = {}
+        # Dicts as ordered sets.
+        self._numbers: tuple[dict[Any, None], dict[Any, None]] = ({}, {})  # integers, floats
+        self._found: dict[bytes, None] = {}  # strings
+        self._rest: dict[bytes, None] = {}  # JSON for `rest_of`
 
     def add(self, program: Any, mask: bytes | None, is_json: bool = False, has_strings: bool = True) -> Any:
         """Add what a program prints of each row that the mask chooses; return the fault of the first bad one.
@@ -200,7 +210,7 @@ class ClpsDistinct:
         self._found[text] = None
 
     def rest_of(self) -> list[bytes]:
-        """The JSON that was neither an exact number nor a string without a backslash; forgets it."""
+        """Return the JSON values that `add` kept for the caller to parse, and forget them."""
         rest, self._rest = list(self._rest), {}
         return rest
 
@@ -213,8 +223,10 @@ class ClpsDistinct:
         return sorted(self._found)
 
     def lines(self, kind: int, start: int, target: int) -> tuple[bytes, int]:
-        """Lines of JSON from the value numbered `start` on, up to the one that passes `target` bytes, and the number
-        of the next value.  Kinds are 1 for integers, 2 for floats, 3 for strings."""
+        """Return lines of JSON, up to the one that passes `target` bytes, and the position of the next value.
+
+        `kind`: 1 for integers, 2 for floats, 3 for strings.  `start`: 0, or the position that the last call returned.
+        """
         items = self.texts_of() if kind == 3 else sorted(self._numbers[kind == 2])
         out, size = [], 0
         for item in items[start:]:

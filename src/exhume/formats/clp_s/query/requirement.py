@@ -1,7 +1,9 @@
 """Requirements: what the records of one table have to fulfill to match a query.
 
-A requirement is the resolved condition of the query, reduced to checks of the columns that the table's schema has; True
-or False if that decides it.  Arrays that are stored as text are checked element by element (`ArrayTest`).
+A table has the records of one schema (set of schema tree nodes; a node is a key path with a type).  A requirement is
+the resolved condition of the query, reduced to checks of the columns that the table's schema has; True or False if that
+decides it.  Arrays that are stored as text are checked element by element (`ArrayTest`).  "Native search" is that of
+the reference implementation, whose results these are to equal.
 """
 
 from __future__ import annotations
@@ -61,7 +63,7 @@ Requirement = bool | Check | EveryPart | AnyPart
 
 def simplify(kind: type[EveryPart | AnyPart], parts: Iterator[Requirement]) -> Requirement:
     """Join parts by AND or OR: constants are folded away, and parts of the same kind are merged."""
-    # True changes no AND, False no OR; the other constant decides it.
+    # True does not change an AND, nor False an OR; the other constant decides it.
     neutral = kind is EveryPart
     kept: list[Requirement] = []
     for part in parts:
@@ -78,7 +80,7 @@ def simplify(kind: type[EveryPart | AnyPart], parts: Iterator[Requirement]) -> R
 
 
 def checks_of(part: Requirement) -> Iterator[Check]:
-    """All checks below a part."""
+    """Yield all checks in a requirement."""
     stack = [part]
     while stack:
         part = stack.pop()
@@ -101,7 +103,7 @@ def fold(part: Requirement, decide: Callable[[Check], Requirement]) -> Requireme
 
 
 def describe_check(check: Check) -> str:
-    """A check in words."""
+    """Return a check in words, for `--explain-plan`."""
     where = "any column" if check.node is None else f"node {check.node}"
     return f"{check.test} ({where}: {', '.join(type_names(check.types))})"
 
@@ -123,12 +125,14 @@ class SchemaRequirements:
         self.last: bool = dialect.last_column  # of several matching nodes of a schema, the last one is searched
         # The nodes and the rest of the path of each test, by its identity: hashing a test takes longer than a check.
         self._named: dict[int, tuple[frozenset[int], tuple[Key, ...]]] = {}
+        # Whether a test is of any column.
         self._everything = False
         for test in tests_of(condition):
             if test.column.everything:
                 self._everything = True
             else:
                 self._named[id(test)] = resolver.nodes(test)
+        # Requirements by what determines them: the types of all columns, and the node for each test.
         self._parts: dict[tuple[int | None, ...], Requirement] = {}
 
     def part(self, schema_id: int) -> Requirement:
@@ -147,7 +151,7 @@ class SchemaRequirements:
         return found
 
     def _part(self, condition: Condition, types: int, searched: Mapping[int, int | None]) -> Requirement:
-        """Return what a condition requires, by schema.
+        """Return what a condition requires of one schema.
 
         `types`: the literal types of the schema's columns; `searched`: the node for each test of a named column.
         """
@@ -161,14 +165,14 @@ class SchemaRequirements:
         return simplify(EveryPart if isinstance(condition, AllOf) else AnyPart, iter(parts))
 
     def _schema(self, schema_id: int) -> tuple[int, ...]:
-        """The nodes of a schema in its order."""
+        """Return the nodes of a schema in its order, without those that do not exist."""
         nodes, size = tuple(self.schemas[schema_id].entries), len(self.resolver.tree)
         if nodes and (min(nodes) < 0 or max(nodes) >= min(size, MAX_NODE_ID + 1)):  # markers, or no nodes
             nodes = tuple(n for n in nodes if not is_marker(n) and 0 <= n < size)
         return nodes
 
     def _types(self, order: Collection[int]) -> int:
-        """The literal types of these columns."""
+        """Return the literal types of these nodes as bits, without the archive's internal columns (metadata)."""
         tree = self.resolver.tree
         metadata = tree.roots.get((b"", NodeType.METADATA))
         types = 0
@@ -178,7 +182,10 @@ class SchemaRequirements:
         return types
 
     def _column(self, nodes: frozenset[int], order: Sequence[int]) -> int | None:
-        """The node of a schema that is searched for a column, the first or last of `nodes` in it; None without one."""
+        """Return the node of a schema (nodes in `order`) that is searched for a column; None if it has none.
+
+        If several `nodes` of the column are in it, this is the first or last, by the dialect.
+        """
         if nodes.isdisjoint(order):
             return None
         return next(node for node in (reversed(order) if self.last else order) if node in nodes)
@@ -200,6 +207,7 @@ class SchemaRequirements:
             return False
         types = self.resolver.types[node]
         if test.op == EXISTS:
+            # A path that continues inside an array: only its text shows whether the key exists.
             return Check(test, node, types, rest) if rest and types == ARRAYS else True
         return Check(test, node, types, rest if types == ARRAYS else ())
 
@@ -217,11 +225,11 @@ def _parse_array(text: bytes) -> Any:
 
 
 class ArrayTest:
-    """Whether an array (its JSON text) holds a value that a filter looks for.
+    """Tests whether an array, given as its JSON text, contains a value that a filter looks for.
 
-    A filter on one column follows the keys left over through objects; a filter on any column looks everywhere.  As in
-    the native search a range over array elements means "differs from", and a number that cannot be an integer is
-    compared with integers without its fraction.
+    A filter on one column follows the keys that are left of its path through objects; a filter on any column examines
+    all values.  As in the native search a range over array elements means "differs from", and a number that cannot be
+    an integer is compared with integers without its fraction.
     """
 
     def __init__(self, check: Check, *, ignore_case: bool) -> None:
@@ -236,17 +244,22 @@ class ArrayTest:
         self.pattern: Wildcard | None = (
             Wildcard(operand.text, ignore_case) if operand is not None and operand.text is not None else None
         )
-        self.numbers: bool = operand is not None and operand.number
+        self.numbers: bool = operand is not None and operand.number  # whether numbers can match
         if self.anywhere:
             self.numbers = self.numbers and bool(check.types & FLOATS)
         self.needle: bytes = self._needle()
-        self._known: dict[bytes, bool] = {}
+        self._known: dict[bytes, bool] = {}  # results by text
 
     def _needle(self) -> bytes:
-        """Bytes that an array without escapes must contain for a string in it to match; b"" if unknown."""
+        """Return bytes that an array without escapes must contain for a string in it to match; b"" if unknown.
+
+        This is the longest part of the pattern without wildcards, quotes and backslashes.  It helps only if nothing but
+        strings can match.
+        """
         operand = self.operand
         if operand is None or self.pattern is None or not self.equal or self.numbers or self.pattern.ignore_case:
             return b""
+        # Also nulls or booleans can match, which do not contain the bytes.
         if operand.null or operand.boolean is not None:
             return b""
         longest, piece = b"", bytearray()
@@ -266,7 +279,7 @@ class ArrayTest:
         """The result of `matches`, computed once per text because arrays repeat."""
         found = self._known.get(text)
         if found is None:
-            if len(self._known) > 65536:
+            if len(self._known) > 65536:  # bounds the memory
                 self._known.clear()
             found = self._known[text] = not self.rules_out(text) and self.matches(text)
         return found
@@ -279,6 +292,7 @@ class ArrayTest:
             return False
 
     def _elements(self, items: Any, depth: int) -> bool:
+        """Return whether one of several JSON values fulfills the filter, see `_value`."""
         return any(self._value(item, depth) for item in items)
 
     def _value(self, item: Any, depth: int) -> bool:
@@ -306,6 +320,7 @@ class ArrayTest:
             )
         if not self.numbers:
             return False
+        # Integers are compared modulo 2^64, as the native search stores them in 64 bits.
         same = item == operand.real if isinstance(item, float) else not (item - operand.array_integer) % (1 << 64)
         return bool(same) == self.equal
 

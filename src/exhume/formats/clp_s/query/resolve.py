@@ -1,6 +1,8 @@
 """Resolves the columns of a query: the nodes of the schema tree that a path names, and columns that start with `$`.
 
-The latter are answered by metadata about records as a whole: timestamp ranges, and the range index.
+The schema tree has a node for each key and type below another node; a path such as `a.b` may name several.  Columns
+that start with `$` are answered by metadata about records as a whole: timestamp ranges, and the range index (which
+lists the ingestion units, such as input files, with their properties and the numbers of their records).
 """
 
 from __future__ import annotations
@@ -53,11 +55,11 @@ MAX_STEPS: Final = 3_000_000
 """Steps through the tree for one query; real archives take a few for each node and column."""
 
 Nodes = tuple[frozenset[int], tuple[Key, ...]]
-"""The nodes a column names, and the keys left over inside an unstructured array."""
+"""The nodes that a column names, and the rest of its path if they are arrays stored as text."""
 
 
 class Resolver:
-    """Finds the tree nodes that columns name; filters on absent columns are removed."""
+    """Finds the tree nodes that columns name, and removes filters on columns that the archive does not have."""
 
     def __init__(self, tree: SchemaTree) -> None:
         """Prepare to find the columns of `tree` that paths in queries name."""
@@ -66,11 +68,11 @@ class Resolver:
         self.all_types: int = 0
         for kind in set(self.types):
             self.all_types |= kind
-        self._named: dict[int, dict[bytes, list[int]]] = {}
+        self._named: dict[int, dict[bytes, list[int]]] = {}  # by node: its children by key
         self._steps = 0
-        self._missed: set[str] = set()
-        self._met: set[str] = set()
-        self._found: dict[tuple[object, ...], Nodes] = {}
+        self._missed: set[str] = set()  # columns that a filter did not find
+        self._met: set[str] = set()  # columns that a filter found
+        self._found: dict[tuple[object, ...], Nodes] = {}  # results of `nodes`
 
     def run(self, condition: Condition) -> Condition:
         """Return the condition with only columns that exist; a path with wildcards becomes one filter for each node."""
@@ -89,7 +91,7 @@ class Resolver:
         self._met.add(str(column))
         if not column.open:
             return condition
-        spelled = []
+        spelled = []  # a filter for each node, with its path instead of the wildcards
         for node in sorted(nodes):
             path = self._path(node, column.namespace)
             if path is not None:
@@ -100,11 +102,11 @@ class Resolver:
 
     @property
     def unknown(self) -> list[str]:
-        """Columns that no filter found."""
+        """Columns of the query that no filter found."""
         return sorted(self._missed - self._met)
 
     def _path(self, node: int, namespace: str) -> tuple[Key, ...] | None:
-        """The keys from the root of the namespace's objects to a node."""
+        """Return the keys from the root of the namespace's objects to a node; None if it is below another root."""
         root = self.tree.roots.get((namespace.encode(), NodeType.OBJECT))
         path = self.tree.path(node)
         self._spend(len(path))
@@ -113,7 +115,7 @@ class Resolver:
         return tuple(Key(self.tree.keys[n]) for n in path[1:])
 
     def nodes(self, test: ColumnTest) -> Nodes:
-        """The nodes that a filter's column names, of the filter's types."""
+        """Return the nodes that a filter's column names, of the filter's types; kept for the next filter on it."""
         column = test.column
         key = (column.keys, column.namespace, test.types, test.metadata)
         found = self._found.get(key)
@@ -159,7 +161,9 @@ class Resolver:
             )
 
     def _walk_from(self, start: int, test: ColumnTest, nodes: set[int], rest: tuple[Key, ...]) -> tuple[Key, ...]:
-        """Walk the tree and the keys in step.
+        """Walk the tree from `start` and the keys of the column in step, and add the nodes that it names to `nodes`.
+
+        Returns the rest of the path below an array stored as text if there is one, else `rest`.
 
         A wildcard takes any number of levels, none included.  A node with an empty key is passed without using up a
         key of the column (array levels have empty keys), also after the last one.
@@ -172,7 +176,7 @@ class Resolver:
         if keys[0].any:
             work.append((0, 1, start))
         heapq.heapify(work)
-        level, seen = 0, set[tuple[int, int]]()
+        level, seen = 0, set[tuple[int, int]]()  # (next key, node) that were met at the current depth
         while work:
             depth, at, node = heapq.heappop(work)
             if depth != level:
@@ -191,11 +195,13 @@ class Resolver:
                 rest = keys[following:]
                 nodes.add(node)
                 continue
+            # The path ends here, with a type that the filter can match.
             if following == count and test.types & self.types[node]:
                 nodes.add(node)
                 continue
             if following < count and keys[following].any:
                 heapq.heappush(work, (depth, following, node))
+            # The next key for the children: the same after an empty key; a wildcard may take them as well, or end here.
             for position in (at,) if empty else (following, at) if wild else (following,):
                 for child in self._candidates(node, keys, position):
                     heapq.heappush(work, (depth + 1, position, child))
@@ -203,10 +209,14 @@ class Resolver:
 
 
 LOG_EVENT_IDX: Final = Column((Key(b"log_event_idx"),))
+"""The internal column that numbers the records in the order of the input."""
 
 
 def outside(condition: Condition, ranges: Sequence[tuple[TimestampRange, Column]], dialect: Dialect) -> bool | None:
-    """Whether the time ranges alone settle the condition: True, False, or None when they do not."""
+    """Return the result of a condition for all records, if the time ranges alone determine it; else None.
+
+    `ranges`: each with the column whose values it bounds.
+    """
     if isinstance(condition, ColumnTest):
         verdict = _test_range(condition, ranges, dialect)
         return verdict if verdict is None or not condition.inverted else not verdict
@@ -214,7 +224,7 @@ def outside(condition: Condition, ranges: Sequence[tuple[TimestampRange, Column]
     unknown = False
     for child in condition.children:
         verdict = outside(child, ranges, dialect)
-        if verdict is (not both):
+        if verdict is (not both):  # False decides an AND, True an OR
             return verdict
         unknown |= verdict is None
     return None if unknown else both
@@ -270,6 +280,7 @@ class RangeFilters:
         if condition.column.namespace != "$":
             return condition
         ranges: list[list[int]] = []
+        # The record numbers of the units that match; adjacent ones are joined.
         for entry in self.range_index:
             if range_matches(condition, entry.properties, ignore_case=self.ignore_case):
                 if ranges and ranges[-1][1] == entry.start:
@@ -280,15 +291,16 @@ class RangeFilters:
 
 
 def _position(op: str, value: int) -> ColumnTest:
+    """Return a filter on the number of a record."""
     operand = Operand(INTEGERS, None, value, value, float(value))
     return ColumnTest(LOG_EVENT_IDX, op, INTEGERS, operand, metadata=True)
 
 
 def range_matches(test: ColumnTest, properties: Mapping[str, Any], *, ignore_case: bool) -> bool:
-    """Whether the properties of an ingestion unit fulfil a filter."""
+    """Return whether the properties of an ingestion unit (nested maps) fulfill a filter on a `$` column."""
     keys = test.column.keys
     names = [key.name.decode("utf-8", "surrogateescape") for key in keys]
-    work: list[tuple[int, Any]] = [(0, properties)]
+    work: list[tuple[int, Any]] = [(0, properties)]  # (index of the next key, value that it is searched in)
     if keys and keys[0].any:
         work.append((1, properties))
     while work:
@@ -320,7 +332,7 @@ def _property_matches(test: ColumnTest, value: Any, ignore_case: bool) -> bool:
     if isinstance(value, bool):
         found = operand.boolean is not None and test.op == EQUAL and value == operand.boolean
     elif isinstance(value, int):
-        if value >= 1 << 63:
+        if value >= 1 << 63:  # the native search reads it as an int64
             value -= 1 << 64
         found = operand.integer is not None and compare(test.op, value, operand.integer)
     elif isinstance(value, float):

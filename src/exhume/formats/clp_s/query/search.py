@@ -1,15 +1,17 @@
 """Search: which records of an archive a KQL query matches, in the order and text of the native search.
 
-The query is compiled, the plan drops what cannot match (`plan.py`), and each table that is left is evaluated column by
-column into a mask of its rows; only columns that the query names are touched.
+The query is compiled, the plan drops tables that cannot match (`plan.py`; a table has all records with the same set of
+keys), and each table that is left is evaluated column by column into a mask of its rows: a byte per row, 1 if it
+matches.  Only columns that the query names are read.  Many small tables are searched together (`RunSearch`), large ones
+in windows (ranges of rows, see `read.windows`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from contextlib import closing, suppress
 from functools import partial
-from itertools import compress, islice, pairwise
+from itertools import islice, pairwise
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -17,33 +19,23 @@ from exhume.choices import check_keywords
 from exhume.errors import ExhumeError, QueryError
 from exhume.formats.clp_s.layout import NodeType
 from exhume.formats.clp_s.query import kql
-from exhume.formats.clp_s.query.evaluate import Evaluator, RunSearch, are_many
+from exhume.formats.clp_s.query.matches import MatchingRows, SharedSearch, examined_nodes
 from exhume.formats.clp_s.query.options import Options, QueryOptions
 from exhume.formats.clp_s.query.plan import Plan, TablePlan, make_plan
-from exhume.formats.clp_s.query.requirement import Requirement, checks_of
+from exhume.formats.clp_s.query.requirement import Requirement
 from exhume.formats.clp_s.query.resolve import LITERAL_TYPES
+from exhume.formats.clp_s.query.runs import RunSearch, are_many
 from exhume.formats.clp_s.query.tree import Column, EscapeError, Expression, Key, parse_column
-from exhume.formats.clp_s.read.blocks import (
-    Prefetcher,
-    Printed,
-    SharedValue,
-    TableWindows,
-    printed,
-    printed_columns,
-    warm,
-)
+from exhume.formats.clp_s.read.blocks import Prefetcher, Printed, SharedValue, printed, warm
 from exhume.formats.clp_s.read.template import Roots
-from exhume.formats.clp_s.read.windows import columns_of
-from exhume.io.caching import cached_property
 from exhume.io.parallel import map_ordered
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.layout_schemas import SchemaTree
     from exhume.formats.clp_s.read.tables import Table, TableArchive, TableData
-    from exhume.formats.clp_s.read.windows import WindowRows
 
     Loading = tuple[Table, Requirement, SharedValue[TableData]]
-    """A table, what its records have to fulfil, and its data."""
+    """A table, the requirement for its records, and its data (loaded when first needed)."""
 
 R = TypeVar("R")
 
@@ -51,136 +43,21 @@ DEFAULT_OPTIONS = Options()
 
 
 def compile_query(query: str | Expression) -> Expression:
-    """The syntax tree of a query text (or the tree itself).  Raises `QueryError`."""
+    """Return the syntax tree of a query, which may be one already.  Raises `QueryError`."""
     return kql.parse(query) if isinstance(query, str) else query
 
 
-class MatchingRows:
-    """The matching rows of one table: `rows` in order, None for all of them."""
-
-    __slots__ = ("_rows", "count", "data", "mask")
-
-    def __init__(self, data: TableData, mask: bytes | None) -> None:
-        """Describe the matching rows of one table."""
-        self.data: TableData = data
-        self.mask: bytes | None = mask
-        """A byte for each row of the table, 1 for those that match; None when all do."""
-        self.count: int = data.num_messages if mask is None else mask.count(1)
-        """Number of rows that match."""
-        self._rows: list[int] | None = None
-
-    @property
-    def rows(self) -> Sequence[int] | None:
-        """The rows that match; None when all do."""
-        if self._rows is None and self.mask is not None:
-            self._rows = list(compress(range(len(self.mask)), self.mask))
-        return self._rows
-
-    def positions(self) -> Sequence[int]:
-        """The `log_event_idx` of each row; 0 where the table has none, as the native search counts it."""
-        idx = self.data.log_event_idx
-        if idx is None:
-            return [0] * self.count
-        return idx if self.rows is None else [idx[row] for row in self.rows]
-
-
 def _following_streams(tables: Sequence[TablePlan]) -> dict[int, TablePlan]:
-    """For each place where the tables go on to another stream, the first sound table of the stream that follows it."""
+    """Return by index in `tables` the table to prefetch there.
+
+    At the first intact table of a stream, that is the first intact table of the next stream.
+    """
     firsts = [
         place
         for place, planned in enumerate(tables)
         if planned.entry.problem is None and (not place or planned.entry.stream_id != tables[place - 1].entry.stream_id)
     ]
     return {place: tables[later] for place, later in pairwise(firsts)}
-
-
-def _examined_nodes(part: Requirement, nodes: Collection[int] | None) -> Collection[int] | None:
-    """The nodes whose columns a condition examines, and others; None where it may examine any, or `nodes` is None."""
-    searched = {check.node for check in checks_of(part)}
-    return None if nodes is None or None in searched else {*nodes, *(node for node in searched if node is not None)}
-
-
-class _SharedSearch:
-    """A table whose blocks of rows are searched by threads that share it; `nodes`: those that are printed, or all.
-
-    In a large table, only the columns of the condition are read completely; other columns only for the matching rows.
-    """
-
-    def __init__(
-        self,
-        plan: Plan,
-        table: Table,
-        part: Requirement,
-        data: SharedValue[TableData],
-        nodes: Collection[int] | None = None,
-    ) -> None:
-        """Search a table by windows that several threads take; they share its data and its renderer."""
-        self._plan, self._table, self._part, self._data, self._nodes = plan, table, part, data, nodes
-        self._windowed = TableWindows(table)
-        self._renderer = SharedValue(lambda: data.get().renderer(nodes=nodes))
-
-    def blocks(self) -> Iterator[tuple[int, int]]:
-        """The rows in blocks."""
-        return self._windowed.blocks()
-
-    @cached_property
-    def _condition(self) -> Collection[int]:
-        return columns_of(self._table.layout, _examined_nodes(self._part, ()))
-
-    @cached_property
-    def _printed(self) -> Collection[int]:
-        return printed_columns(self._table.layout.tokens(complete=False, nodes=self._nodes))
-
-    def count(self, start: int, stop: int) -> int:
-        """Number of rows that match.  Propagates errors from decoding them."""
-        found = self._windowed.call(lambda rows: self._mask(rows.window(self._condition)).count(1), start, stop)
-        return self._mask(self._data.get(), start, stop).count(1) if found is None else found
-
-    def chunks(self, start: int, stop: int) -> Printed:
-        """The text of those that match, up to an error."""
-
-        def window(rows: WindowRows) -> Iterable[bytes]:
-            mask = None if self._part is True else self._mask(rows.window(self._condition))
-            if mask is not None and 1 not in mask:
-                return ()
-            return rows.window(self._printed, prints=True).renderer(nodes=self._nodes).chunks(mask=mask)
-
-        found = self._windowed.printed(window, start, stop)
-        return printed(self._whole(start, stop)) if found is None else found
-
-    def hits(self, *, keep: bool = False) -> Iterator[MatchingRows]:
-        """Windows of the table with rows that match, or the table; each for use before the next, or to `keep`."""
-        done = 0
-        for rows in self._windowed.each(keep=keep):
-            found = None if rows is None else self._windowed.within(self._window_hits, rows)
-            if rows is None or found is None:
-                data = self._data.get()
-                left = data.num_messages - done
-                mask = bytes(done) + (b"\1" * left if self._part is True else self._mask(data, done))
-                if 1 in mask:
-                    yield MatchingRows(data, mask if 0 in mask else None)
-                return
-            yield from found
-            done = rows.stop
-
-    def _window_hits(self, rows: WindowRows) -> list[MatchingRows]:
-        mask = None if self._part is True else self._mask(rows.window(self._condition))
-        if mask is not None and 1 not in mask:
-            return []
-        return [MatchingRows(rows.window(self._needed), mask if mask is not None and 0 in mask else None)]
-
-    @cached_property
-    def _needed(self) -> Collection[int]:
-        return columns_of(self._table.layout, self._nodes)
-
-    def _whole(self, start: int, stop: int) -> Iterator[bytes]:
-        mask = None if self._part is True else self._mask(self._data.get(), start, stop)
-        if mask is None or 1 in mask:
-            yield from self._renderer.get().chunks(start, stop, mask=mask)
-
-    def _mask(self, data: TableData, start: int = 0, stop: int | None = None) -> bytes:
-        """A byte for each of the rows: 1 for those that match."""
-        return Evaluator(data, self._plan, start, stop).run(self._part)
 
 
 class Search:
@@ -210,9 +87,10 @@ class Search:
         if not self.plan.tables:
             return
         if self.plan.has_strings and self._filled:
-            first = self._filled[0]  # the dictionary is searched meanwhile; that it rules the table out is rare
+            # Decompressed while the dictionaries are searched below; these rarely drop the first table.
+            first = self._filled[0]
             nodes = resolve_projection(archive, projection) if projection else None
-            looked_at = _examined_nodes(first.part, nodes if printing else ())
+            looked_at = examined_nodes(first.part, nodes if printing else ())
             self._ahead.table(archive.tables[first.index], looked_at, variables=True)
         elif printing:
             self._ahead.variables()
@@ -231,8 +109,8 @@ class Search:
         for place, planned in enumerate(tables):
             if place in following:
                 later = following[place]
-                self._ahead.table(stored[later.index], _examined_nodes(later.part, nodes))
-            table, wanted = stored[planned.index], _examined_nodes(planned.part, nodes)
+                self._ahead.table(stored[later.index], examined_nodes(later.part, nodes))
+            table, wanted = stored[planned.index], examined_nodes(planned.part, nodes)
             share = partial(table.share, wanted) if shared else None
             yield table, planned.part, SharedValue(partial(table.load, wanted), share)
 
@@ -242,22 +120,25 @@ class Search:
         return [planned for planned in self.plan.tables if planned.entry.num_messages]
 
     def hits(self, nodes: Collection[int] | None = None, *, keep: bool = False) -> Iterator[MatchingRows]:
-        """Tables with matching rows, in the archive's order, and of large tables windows: each for use before the next,
-        or to `keep` it.  Rows before damage are found before it is reported.
+        """Yield the tables with matches, in the archive's order; large tables as windows with matches.
 
-        With `nodes`, only the columns of these are sure to be there.
+        Each is valid until the next is requested, or, with `keep`, as long as it is referenced.  Rows before damage are
+        found before it is reported.
+
+        With `nodes`, only the columns of these nodes are sure to be present.
         """
         for loading in self._loading(self._filled, nodes):
-            yield from _SharedSearch(self.plan, *loading, nodes).hits(keep=keep)
+            yield from SharedSearch(self.plan, *loading, nodes).hits(keep=keep)
 
     def count(self, *, jobs: int = 1) -> int:
-        """The number of matching records; `jobs` threads look for them."""
+        """Return the number of matching records; `jobs` threads search for them."""
+        # Tables all of whose records match need not be read.
         total = sum(planned.entry.num_messages for planned in self.plan.tables if planned.part is True)
         looked_at = [planned for planned in self._filled if planned.part is not True]
 
         def blocks(loading: Loading) -> Iterator[Callable[[], int]]:
             """Calls that each count the matches in one block of a table's rows."""
-            searched = _SharedSearch(self.plan, *loading)
+            searched = SharedSearch(self.plan, *loading)
             return (partial(searched.count, start, stop) for start, stop in searched.blocks())
 
         def run(small: RunSearch, first: int, stop: int, tables: Sequence[TablePlan]) -> int:
@@ -279,8 +160,10 @@ class Search:
         *,
         together: bool = True,
     ) -> Iterator[Callable[[], R]]:
-        """Yield the searches of the tables in order, each a call for one thread: `run` for runs of small tables, and
-        what `blocks` yields for other tables.
+        """Yield the searches of the tables in order, each a call for one thread.
+
+        `run` searches a run of small tables, numbered `[first, stop)`; `blocks` yields the calls for another table.
+        With `together` False there are no runs.  `nodes` as for `_loading`.
         """
         small: RunSearch | None = None
         if together and are_many(self.archive, tables):
@@ -309,9 +192,10 @@ class Search:
         `nodes` and `roots` as for `TableRenderer`."""
 
         def stream(hits: MatchingRows) -> Iterator[bytes]:
+            """Yield the lines of a table's matches."""
             renderer = hits.data.renderer(nodes=nodes, complete=complete, roots=roots)
             rows = range(hits.data.num_messages) if hits.rows is None else hits.rows
-            for start in range(0, len(rows), 1024):
+            for start in range(0, len(rows), 1024):  # bounds the lines in memory
                 yield from renderer.lines(rows[start : start + 1024])
 
         return self._in_order(stream, ordered)
@@ -324,18 +208,20 @@ class Search:
         return self._in_order(lambda hits: event_stream(hits.data, finder, hits.rows), ordered)
 
     def _in_order(self, stream: Callable[[MatchingRows], Iterator[Any]], ordered: bool) -> Iterator[Any]:
-        """The streams in sequence, or merged by the position of the records in the input."""
+        """Yield the streams of all matches in sequence or, if `ordered`, merged by the position of the records in the
+        input."""
         if not ordered or self.archive.schema_tree.log_event_idx is None:
             for hits in self.hits():
                 yield from stream(hits)
             return
         import heapq
 
-        def keyed(searched: _SharedSearch) -> Iterator[tuple[int, Any]]:
+        def keyed(searched: SharedSearch) -> Iterator[tuple[int, Any]]:
+            """Yield (position in the input, item) for the matches of a table."""
             for hits in searched.hits():
                 yield from zip(hits.positions(), stream(hits), strict=True)
 
-        tables = [keyed(_SharedSearch(self.plan, *loading)) for loading in self._loading(self._filled)]
+        tables = [keyed(SharedSearch(self.plan, *loading)) for loading in self._loading(self._filled)]
         for _, item in heapq.merge(*tables, key=itemgetter(0)):
             yield item
 
@@ -348,7 +234,7 @@ class Search:
 
         def blocks(loading: Loading) -> Iterator[Callable[[], Printed]]:
             """Calls that each print the matches in one block of a table's rows."""
-            searched = _SharedSearch(self.plan, *loading, nodes)
+            searched = SharedSearch(self.plan, *loading, nodes)
             return (partial(searched.chunks, start, stop) for start, stop in searched.blocks())
 
         def run(small: RunSearch, first: int, stop: int, tables: Sequence[TablePlan]) -> Printed:
@@ -359,6 +245,7 @@ class Search:
             return found
 
         def given(parts: Generator[Printed]) -> Iterator[bytes]:
+            """Yield the text of the parts, up to an error, which is raised; closing ends the threads of `parts`."""
             with closing(parts):
                 for out, error in parts:
                     yield from out
@@ -366,6 +253,7 @@ class Search:
                         raise error
 
         def pieces() -> Iterator[Callable[[], Printed]]:
+            """Yield the calls for the threads; the first reads the dictionary that matches are printed with."""
             if jobs != 1 and self._filled:
                 yield partial(warm, self.archive)
             yield from self._pieces(self._filled, nodes, run, blocks, jobs, together=nodes is None)
@@ -385,7 +273,7 @@ class Search:
 
 
 def resolve_projection(archive: TableArchive, columns: Sequence[str]) -> frozenset[int]:
-    """The leaf nodes that `--projection` columns name.
+    """Return the leaf nodes (those with values) that `--projection` columns name.
 
     Every key but the last must be that of an object.  Raises `QueryError` for a string that is not a column path, for
     wildcards, and for a column that is named twice.
@@ -408,7 +296,7 @@ def resolve_projection(archive: TableArchive, columns: Sequence[str]) -> frozens
 
 
 def unprojected(archive: TableArchive, column: str) -> list[str]:
-    """The kinds of values that a projection of `column` omits, as in `clp-s`: arrays in columns, and objects."""
+    """Return in words the kinds of values that a projection of `column` omits, as `clp-s` does."""
     tree = archive.schema_tree
     types = {tree.types[node] for node in _nodes_named(tree, parse_column(column))}
     words = {NodeType.STRUCTURED_ARRAY: "arrays that are stored as columns", NodeType.OBJECT: "objects"}
@@ -416,7 +304,7 @@ def unprojected(archive: TableArchive, column: str) -> list[str]:
 
 
 def _nodes_named(tree: SchemaTree, column: Column) -> list[int]:
-    """The nodes that the last key of a column names, of any type; the other keys are those of objects."""
+    """Return the nodes that the last key of a column names, of any type; the other keys must be those of objects."""
     node = tree.roots.get((column.namespace.encode(), NodeType.OBJECT))
     named: list[int] = []
     for key in column.keys:

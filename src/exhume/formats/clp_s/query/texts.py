@@ -1,12 +1,14 @@
 """Which encoded strings can match a wildcard pattern: candidate log types and variables, looked up in the dictionaries.
 
-A pattern is split into tokens by the rules that text is split by when it is stored.  A token that a wildcard cuts could
-be static text or a variable of several kinds, so each combination is one `StringCandidate`: the log types that can hold
-it, and the variables it names.  What a candidate cannot settle is settled on the decoded text.
+An encoded string is a log type (its static text, with a placeholder for each variable; an entry of a dictionary) and
+the variables: integers and floats as numbers, others as ids of the variable dictionary.  A pattern is split into tokens
+by the rules that text is split by when it is stored.  A token that a wildcard cuts could be static text or a variable
+of several kinds, so each combination is one `StringCandidate`: the log types that can have it, and the variables that
+it names.  If a candidate does not decide, the decoded text does.
 
-The native search does the same, and where its candidates miss a string (a token with a star inside is only looked for
-among dictionary variables, `*007*` not among integers) its answer misses it; the candidates here are those, so that
-answers agree.
+The native search (that of the reference implementation) does the same, and if its candidates miss a string (a token
+with a star inside is only searched for among dictionary variables, `*007*` not among integers) its result misses it;
+the candidates here are the same, so that the results agree.
 """
 
 from __future__ import annotations
@@ -33,9 +35,9 @@ MAX_LOOKUPS: Final = 4_000_000
 """Most look-ups of a pattern: one for each combination and log type of the archive."""
 
 Lookup = Callable[[Wildcard], Sequence[int]]
-"""Ids of the dictionary entries that match."""
+"""Function that returns the ids of the dictionary entries that match."""
 
-_MARKS: Final = frozenset(map(int, Marks))
+_MARKS: Final = frozenset(map(int, Marks))  # placeholder bytes and the escape, which are escaped in static text
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,7 @@ class _Token:
     value: bytes
     kinds: tuple[str, ...]
     star_inside: bool
+    """A star other than as the first or last byte."""
     dictionary_only: bool
     """No integer or float can match it: the dictionary must have it."""
 
@@ -90,7 +93,8 @@ class _Token:
 
 @dataclass(slots=True)
 class _Part:
-    """The log type pattern under construction and the variables it takes."""
+    """A candidate under construction: pattern for its log types, variables, and whether to verify
+    (`StringCandidate`)."""
 
     log_type: bytearray = field(default_factory=bytearray)
     variables: list[frozenset[int]] = field(default_factory=list)
@@ -102,6 +106,7 @@ _TOKENS: Final = {
     TextDialect.CLASSIC: re.compile(rb"\\[*?]|((?:[+\-./0-9A-Z_a-z*]|\\\\)+)"),
     TextDialect.CORE: re.compile(rb"\\[*?]|((?:[+\-.0-9A-Z_a-z*]|\\\\)+)"),
 }
+# Contents of a token, for the kinds that it could be.
 _DIGIT: Final = re.compile(rb"[0-9]")
 _LETTER: Final = re.compile(rb"[A-Za-z]")
 _HEX: Final = re.compile(rb"[0-9A-Fa-f]{2,}\Z")
@@ -110,7 +115,10 @@ _FLOAT_LIKE: Final = re.compile(rb"[0-9*?.-]+\Z")
 
 
 def stars_for_question_marks(pattern: bytes, *, escaped_too: bool) -> bytes:
-    """The pattern with `*` for each `?` (`escaped_too`: also for `\\?`, which then means a literal star)."""
+    """Return the pattern with `*` for each `?`.
+
+    `escaped_too`: also for `\\?`, which then means a literal star (as old versions of the native search have it).
+    """
     if escaped_too:
         return clean_pattern(pattern.replace(b"?", b"*"))
     return clean_pattern(re.sub(rb"(\\(?s:.))|\?", lambda found: found.group(1) or b"*", pattern))
@@ -154,7 +162,8 @@ def _token(value: bytes, start: int, end: int, definite: bool, dialect: TextDial
         if _FLOAT_LIKE.match(value):
             kinds.append(FLOAT)
         kinds.append(DICTIONARY)
-        return _Token(start, end, value, tuple(kinds), star_inside, len(kinds) == 2)
+        return _Token(start, end, value, tuple(kinds), star_inside, len(kinds) == 2)  # 2: static or dictionary
+    # Without stars at the ends, is it a number?
     bare = value[value[:1] == b"*" : len(value) - (len(value) > 1 and value[-1:] == b"*")]
     number = encode_integer_variable(bare, dialect) is not None or encode_float_variable(bare, dialect) is not None
     if not number:
@@ -206,19 +215,20 @@ class TextSearch:
             combinations *= len(kinds)
             if combinations > MAX_CANDIDATES or combinations * self._num_log_types > MAX_LOOKUPS:
                 return TextQuery(final, None)
+        # Candidates were made with `*` for `?`, so that they may be too many.
         doubtful = self.verify_question_marks and final.literal is None and ANY in final.codes
         candidates: list[StringCandidate] = []
         seen: set[StringCandidate] = set()
         # Look up the log type and the variables of each combination.
         for number in range(combinations):
-            reading: list[str] = []
+            reading: list[str] = []  # a kind for each token: the digits of `number`, as it were
             for options in choices:
                 number, choice = divmod(number, len(options))
                 reading.append(options[choice])
             part = self._part(stars, tokens, reading)
             if part is None:
                 continue
-            if part.log_type == b"*":
+            if part.log_type == b"*":  # all log types: only the decoded text decides
                 return TextQuery(final, None)
             log_types = self._matching_log_types(bytes(part.log_type))
             if log_types:
@@ -229,7 +239,10 @@ class TextSearch:
         return TextQuery(final, tuple(candidates)) if candidates else None
 
     def _part(self, stars: bytes, tokens: Sequence[_Token], kinds: Sequence[str]) -> _Part | None:
-        """The log type pattern for one reading of the tokens; None if a dictionary lacks a variable."""
+        """Return the candidate for one reading of the tokens; None if the dictionary lacks a variable.
+
+        `stars`: the pattern; `kinds`: the kind of each token.
+        """
         part = _Part()
         at = 0
         for token, kind in zip(tokens, kinds, strict=True):
@@ -248,7 +261,10 @@ class TextSearch:
         return part
 
     def _static(self, part: _Part, text: bytes) -> None:
-        """Static text of the pattern, in the form in which log types hold it."""
+        """Add static text of the pattern to the log type of `part`, in the form in which log types store it.
+
+        From 0.4.0 on they escape placeholder bytes and backslashes; a backslash before a wildcard escapes that.
+        """
         if self.dialect is TextDialect.CLASSIC:
             part.log_type += text
             return
@@ -296,9 +312,10 @@ class TextSearch:
         return True
 
     def _placeholder(self, kind: str) -> bytes:
+        """Return the byte that stands for a variable of this kind in log types."""
         if self.dialect is TextDialect.CORE:
             return {INTEGER: b"\x11", DICTIONARY: b"\x12", FLOAT: b"\x13"}[kind]
-        return b"\x12" if kind == FLOAT else b"\x11"
+        return b"\x12" if kind == FLOAT else b"\x11"  # integers and dictionary entries share one
 
     def _matching_log_types(self, pattern: bytes) -> frozenset[int]:
         """Return the log types that match a pattern, found once."""

@@ -1,7 +1,7 @@
 """Queries as trees of nodes, literals and column paths, and what KQL means in each format version.
 
-The archive decides the meaning: a query returns the lines that the native search of the version that wrote the archive
-prints.  What compiles queries is not imported here.
+KQL is the query language of clp-s.  The archive decides the meaning: a query returns the lines that the native search
+(`clp-s s`) of the version that wrote the archive prints.  The parser is `kql`, and `condition` compiles the tree.
 """
 
 from __future__ import annotations
@@ -10,18 +10,22 @@ import re
 from dataclasses import dataclass, field
 from typing import Final
 
-Version = tuple[int, int, int]
+Version = tuple[int, int, int]  # of the format: major, minor, patch
 
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """`core_text`: text encoding of 0.4.0 on.  `legacy_instants`: a time literal is an integer of milliseconds that
+    """What KQL means in a format version.
+
+    `core_text`: text encoding of 0.4.0 on.  `legacy_instants`: a time literal is an integer of milliseconds that
     compares as a plain number (and string).  `truncates`: a fraction in a range over integers is cut, not rounded
     towards the range.  `last_column`: of several columns that a path names in one record shape, the last one is
-    searched, else the first.  `nanoseconds`: timestamp columns count nanoseconds.  `question_mark_is_star`: inside
-    strings with spaces `?` stands for any number of bytes; `verifies_question_marks`: static text found with `?` taken
-    as `*` is checked again with `?` as it is (native searches of 0.4 do or do not, by chance; later ones do not).
-    `raw_dictionary_lookup`: escapes are left in a variable before the dictionary is searched for it.
+    searched, else the first.  `nanoseconds`: timestamp columns count nanoseconds.
+
+    `question_mark_is_star`: inside strings with spaces `?` stands for any number of bytes.  `verifies_question_marks`:
+    static text found with `?` taken as `*` is checked again with `?` as it is (native searches of 0.4 do or do not, by
+    chance; later ones do not).  `raw_dictionary_lookup`: escapes are left in a variable before the dictionary is
+    searched for it.
     """
 
     core_text: bool
@@ -35,7 +39,7 @@ class Dialect:
 
 
 def dialect_of(version: Version) -> Dialect:
-    """The rules for archives of that format version."""
+    """Return the rules for archives of a format version."""
     core_text = version >= (0, 4, 0)
     recent = version >= (0, 4, 1)
     nanoseconds = version >= (0, 5, 0)
@@ -52,13 +56,16 @@ def dialect_of(version: Version) -> Dialect:
 
 
 EQUAL, LESS, LESS_EQUAL, GREATER, GREATER_EQUAL = ":", "<", "<=", ">", ">="
+"""Operators, as queries write them."""
 
 NAMESPACES: Final = "@$!#"
+"""Signs before a path that select other columns than those of the records, such as `@` for auto-generated keys."""
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """One step of a column path: a key name (raw bytes as stored), or any number of levels."""
+    """One step of a column path: a key name (raw bytes as stored), or, with `any`, the wildcard for any number of
+    levels."""
 
     name: bytes
     any: bool = False
@@ -88,7 +95,7 @@ class Column:
         return any(key.any for key in self.keys)
 
     def below(self, prefix: Column) -> Column:
-        """The path that starts with `prefix` and continues with this one."""
+        """Return the path that starts with `prefix` and continues with this one."""
         return Column(_collapse(prefix.keys + self.keys), prefix.namespace, self.position)
 
     def __str__(self) -> str:
@@ -111,6 +118,7 @@ class Boolean:
 
     @property
     def text(self) -> bytes:
+        """The form that strings are compared with."""
         return b"true" if self.value else b"false"
 
 
@@ -161,7 +169,7 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class Not:
-    """NOT of its operands."""
+    """NOT of its operand."""
 
     child: Expression
 
@@ -189,6 +197,7 @@ Expression = Filter | Not | And | Or
 # hexadecimal, no infinities.
 _FLOAT: Final = rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 _FLOAT_STARTS: Final = frozenset(bytes((code,)) for code in b".0123456789")
+# Escapes in a query, by the character after the backslash: its bytes, or those that stand for themselves.
 _SIMPLE_ESCAPES = {"t": b"\t", "r": b"\r", "n": b"\n", "b": b"\b", "f": b"\f"}
 _LITERAL_ESCAPES = frozenset('"{}()<>@$!#:.')
 
@@ -226,7 +235,7 @@ def unescape(text: str, *, value: bool) -> bytes:
             if "\ud800" <= character <= "\udfff":
                 raise EscapeError("lone surrogate", cut)
             at += 4
-            if character in "\\*" or (character == "?" and value):
+            if character in "\\*" or (character == "?" and value):  # keys have no `?` wildcard
                 out += b"\\"
             out += character.encode()
         elif escaped and (escaped in "\\*" or (escaped == "?" and value)):
@@ -258,12 +267,12 @@ def has_wildcard(pattern: bytes) -> bool:
 
 
 def unescape_pattern(pattern: bytes) -> bytes:
-    """The literal bytes of a pattern without wildcards."""
+    """Return the bytes that a pattern without wildcards stands for."""
     return re.sub(rb"\\((?s:.))", rb"\1", pattern) if b"\\" in pattern else pattern
 
 
 def parse_literal(text: str) -> Literal:
-    """A value as the query writes it (quotes already off).  Raises `EscapeError`."""
+    """Return the literal that a value of a query stands for; `text` has no quotes.  Raises `EscapeError`."""
     token = unescape(text, value=True)
     # int() and float() bound what they accept themselves only by length; a 64-bit value needs few digits.
     digits = token[1:] if token[:1] in (b"+", b"-") else token
@@ -283,12 +292,15 @@ def parse_literal(text: str) -> Literal:
 
 
 def parse_column(text: str, position: int = 0) -> Column:
-    """A column path: keys between unescaped dots, after an optional namespace sign.  Raises `EscapeError`."""
+    """Parse a column path: keys between unescaped dots, after an optional namespace sign.
+
+    `position`: that of the path in the query.  Raises `EscapeError`.
+    """
     namespace = text[:1] if text[:1] and text[0] in NAMESPACES else ""
     keys: list[Key] = []
     start = len(namespace)
     while True:
-        end = start
+        end = start  # of the key: the next dot without a backslash before it
         while end < len(text) and text[end] != ".":
             end += 2 if text[end] == "\\" else 1
         raw = text[start:end]
@@ -306,5 +318,5 @@ def parse_column(text: str, position: int = 0) -> Column:
 
 
 def _collapse(keys: tuple[Key, ...]) -> tuple[Key, ...]:
-    """Neighboring wildcards are one wildcard."""
+    """Return a path with one wildcard for each run of them, as they mean the same."""
     return tuple(key for i, key in enumerate(keys) if not (key.any and i and keys[i - 1].any))

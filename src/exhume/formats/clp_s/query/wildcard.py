@@ -12,10 +12,14 @@ from typing import Final
 
 STAR: Final = 0x100
 ANY: Final = 0x101
+"""Codes of `*` and `?` in a parsed pattern; all other codes are bytes."""
 
 
 def parse_pattern(pattern: bytes) -> list[int]:
-    """The pattern as codes: byte values, `ANY`, `STAR`.  A run of wildcards comes out as its `ANY`s and one `STAR`."""
+    """Return the pattern as codes: byte values, `ANY`, `STAR`.
+
+    A run of wildcards becomes its `ANY`s followed by one `STAR`, which means the same.
+    """
     codes: list[int] = []
     at, size = 0, len(pattern)
     while at < size:
@@ -55,12 +59,12 @@ class Wildcard:
 
     @classmethod
     def from_codes(cls, codes: list[int], ignore_case: bool = False) -> Wildcard:
-        """The pattern for codes as `parse_pattern` returns them."""
+        """Return the pattern for codes as `parse_pattern` returns them, with the literals among them escaped again."""
         text = {STAR: b"*", ANY: b"?", 0x2A: rb"\*", 0x3F: rb"\?", 0x5C: rb"\\"}
         return cls(b"".join(text.get(code) or bytes((code,)) for code in codes), ignore_case)
 
     def pieces(self) -> list[list[int]]:
-        """The literals before, between and after the stars."""
+        """Return the codes before, between and after the stars."""
         out: list[list[int]] = [[]]
         for code in self.codes:
             if code == STAR:
@@ -81,6 +85,7 @@ class Wildcard:
             literal = self.literal
             return (lambda text: text.lower() == literal) if self.ignore_case else literal.__eq__
         pieces = self.pieces()
+        # `*word*`, the most frequent pattern.
         contains = len(pieces) == 3 and not pieces[0] and not pieces[2] and not self.ignore_case
         if contains and max(pieces[1], default=STAR) < STAR:
             needle = bytes(pieces[1])
@@ -90,6 +95,8 @@ class Wildcard:
             return re.compile(_regex(pieces[0]) + rb"\Z", flags).match
         # An atomic group keeps the leftmost place of each piece: the engine never tries another one.
         parts = [_regex(pieces[0]), *[b"(?>.*?" + _regex(piece) + b")" for piece in pieces[1:-1]]]
+        # The last piece has to be at the end of the text, so its place is not a choice: take all but its size, and
+        # compare.
         last = pieces[-1]
         if last:
             parts.append(b"(?>.{%d,})(?<=%s)" % (len(last), _regex(last)))
@@ -100,4 +107,5 @@ class Wildcard:
 
 
 def _regex(piece: list[int]) -> bytes:
+    """Return the regular expression for codes without `STAR`."""
     return b"".join(b"." if code == ANY else re.escape(bytes((code,))) for code in piece)
