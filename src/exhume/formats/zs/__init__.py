@@ -1,4 +1,7 @@
-"""ZS: a sorted, read-only multiset of byte records in compressed, checksummed blocks under a tree of index blocks."""
+"""ZS: a sorted, read-only multiset of byte records in compressed, checksummed blocks under a tree of index blocks.
+
+`FORMAT` describes the format to exhume; its values of the form "module:name" are imported when they are used.
+"""
 
 from __future__ import annotations
 

@@ -47,6 +47,7 @@ Errors = Literal["raise", "replace"]
 RECORD: Final = "record"
 SEPARATED: Final = "separated-values"
 
+# The numbers that fields may have, by type in the record format.
 _NUMBERS: Final = {
     "int": re.compile(rb"-?[0-9]+"),
     "float": re.compile(rb"(?i:[+-]?([0-9]+\.?[0-9]*(e[+-]?[0-9]+)?|\.[0-9]+(e[+-]?[0-9]+)?|nan|inf(inity)?))"),
@@ -66,7 +67,7 @@ class RecordFormat:
 
     @classmethod
     def parse(cls, described: Any) -> RecordFormat:
-        """The record format that a metadata value describes.  Raises `QueryError` when it describes none."""
+        """Return the record format that a metadata value describes.  Raises `QueryError` if it describes none."""
         if not isinstance(described, Mapping) or described.get("type") != SEPARATED:
             raise QueryError("not a record format", expected=f'{{"type": "{SEPARATED}", …}}', actual=shorten(described))
         separator = described.get("separator", "\t")
@@ -76,6 +77,7 @@ class RecordFormat:
             raise QueryError("record format: the separator is not a string", actual=shorten(separator))
         if names is None and types is None:
             raise QueryError("record format has neither column-names nor column-types: pass one that has them")
+        # A default for the list that is missing; one that is not a list of strings is rejected below.
         if names is None:
             names = [f"column_{number}" for number in range(1, len(types) + 1)] if _texts(types) else types
         if types is None:
@@ -92,6 +94,7 @@ class RecordFormat:
 
 
 def _texts(value: Any) -> bool:
+    """Return whether a value is a list of strings, not empty."""
     return isinstance(value, list) and bool(value) and all(isinstance(item, str) for item in value)
 
 
@@ -121,7 +124,7 @@ def to_arrow(
     jobs: int = 1,
     losses: Counter[str] | None = None,
 ) -> Any:
-    """A streaming `pyarrow.RecordBatchReader` over the records in range, in their order.
+    """Return a streaming `pyarrow.RecordBatchReader` over the records in range, in their order.
 
     There is one column `record` of type large_binary, or large_string with `text`; with `split`, one column for each
     field of the record format, which is taken from the metadata (True) or given in the same form.  `start`, `stop` and
@@ -154,12 +157,14 @@ def to_arrow(
     schema = pa.schema([pa.field(name, form.types[name]) for name in names])
 
     def piece(values: bytes | memoryview, ends: bytes) -> tuple[Any, Any]:
+        """Return the records of a block as a batch of one column, and their sizes; `ends` (int64) starts with a 0."""
         offsets = numpy.frombuffer(ends, numpy.int64)
         buffers = [None, pa.py_buffer(ends), pa.py_buffer(values)]
         array = pa.Array.from_buffers(pa.large_binary(), len(offsets) - 1, buffers)
         return pa.RecordBatch.from_arrays([array], [RECORD]), numpy.diff(offsets)
 
     def formed(records: Any) -> tuple[Any, Counter[str]]:
+        """Return a batch of records in the chosen form, and the losses in it."""
         found: Counter[str] = Counter()
         arrays = form.arrays(records.column(0), names, found)
         if found.total() and errors == "raise":
@@ -167,6 +172,7 @@ def to_arrow(
         return pa.RecordBatch.from_arrays(arrays, schema=schema), found
 
     def batches() -> Iterator[Any]:
+        """Yield the batches, each of `batch_rows` records from one or more blocks."""
         pieces = archive.map_values(
             piece, start, stop, prefix, jobs=jobs, left_out=None if losses is None else partial(_count, losses)
         )
@@ -184,11 +190,11 @@ def _count(losses: Counter[str], error: ExhumeError) -> None:
 
 
 def _misfit(archive: OpenFile, form: _WholeRecords, records: Any) -> ExhumeError:
-    """The error for the first of these records that does not fit."""
+    """Return the error for the first of these records that does not fit, found by forming them one by one."""
     for number, record in enumerate(records):
         found: Counter[str] = Counter()
         form.arrays(records.slice(number, 1), list(form.types), found)
-        for what in +found:
+        for what in +found:  # `+` drops counts of 0
             message = "a record does not fit the record format" if what == BAD_RECORD else "a text is not UTF-8"
             span = archive.source.span(0, archive.source.size)
             return StructureError(message, format="zs", actual=record.as_py(), span=span)
@@ -196,21 +202,21 @@ def _misfit(archive: OpenFile, form: _WholeRecords, records: Any) -> ExhumeError
 
 
 class _WholeRecords:
-    """Records as they are."""
+    """Form of the rows: whole records, as bytes or text.  `types` has the Arrow type of each column by name."""
 
     def __init__(self, pa: Any, text: bool) -> None:
         self.pa = pa
         self.types = {RECORD: pa.large_string() if text else pa.large_binary()}
 
     def arrays(self, records: Any, names: list[str], losses: Counter[str]) -> list[Any]:
-        """The named columns of these records, an array of bytes."""
+        """Return an Arrow array for each of `names`; `records` is an array of bytes."""
         if self.pa.types.is_large_string(self.types[RECORD]):
             return [text_array(self.pa, records, losses) for _ in names]
         return [records for _ in names]
 
 
 class _Split(_WholeRecords):
-    """Records split at a separator."""
+    """Form of the rows: records split at a separator, a column for each field."""
 
     def __init__(self, pa: Any, described: RecordFormat) -> None:
         """Split records into the columns that `described` names."""
@@ -233,8 +239,8 @@ class _Split(_WholeRecords):
         # One piece more than there are columns is enough to see that a record has too many.
         parts = compute.split_pattern(records, self.separator, max_splits=width)
         fitting = compute.list_value_length(parts).to_numpy() == width
+        # By record: its number among the records that fit, whose fields are in `fields`; null for the others.
         rows = numpy.arange(len(records)) if fitting.all() else numpy.cumsum(fitting) - 1
-        # Where each record's fields are among those of the records that fit; null for the others.
         places = pa.array(rows, pa.int64(), mask=~fitting)
         fields = parts.filter(pa.array(fitting)).flatten()
         bad = ~fitting
@@ -257,7 +263,7 @@ class _Split(_WholeRecords):
 
 
 def _numbers(pa: Any, kind: str, values: Any, bad: Any) -> Any:
-    """Fields as numbers, empty ones as nulls; `bad` is set for fields that are not numbers."""
+    """Return fields as an array of numbers, empty ones as nulls; sets `bad` for fields that are not numbers."""
     from pyarrow import compute
 
     target = pa.int64() if kind == "int" else pa.float64()

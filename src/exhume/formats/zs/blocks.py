@@ -1,4 +1,10 @@
-"""Reading, checking and decompressing the blocks of one ZS file."""
+"""Reading, checking and decompressing the blocks of one ZS file.
+
+A block is a length, a level (0: data, 1 to 63: index, above: extension), a compressed payload and a CRC-64.  The
+payload of a data block is records, each preceded by its length; all lengths are uleb128 (7 bits per byte, the lowest
+first).  To frame a block is to find its end and its level by its length.  Errors are those of the rules in `checks`
+(ZS-...).
+"""
 
 from __future__ import annotations
 
@@ -40,7 +46,7 @@ READ_AHEAD = 256 << 10
 FIRST_READ_AHEAD = 256 << 10
 """Size of the first read where it is not known how much will be needed; doubled with each read."""
 
-LARGE_PAYLOAD = 64 << 20
+LARGE_PAYLOAD = 64 << 20  # bytes
 USUAL_RATIO = 16
 """Payloads up to this size, or this many times their stored size, are decompressed without counting them first."""
 
@@ -51,11 +57,11 @@ STEPS = 32
 """The most such steps; a larger payload is decoded as a whole."""
 
 FRAME_WINDOW = 4096
-"""Bytes read per block by walks that only need the places of the blocks."""
+"""Bytes of a read by walks that only need the places of the blocks; it covers several small blocks."""
 
 
 def header_check(source: Source) -> Check:
-    """The checksum of a header that is not truncated, computed and compared."""
+    """Compute the checksum of a header that is not truncated, and compare it with the stored one."""
     start = PREAMBLE.size
     end = start + parse_preamble(source.read_at(0, start))[1]
     stored = parse_checksum(source.read_at(end, CRC.size))
@@ -63,7 +69,7 @@ def header_check(source: Source) -> Check:
 
 
 def _joined_reads(kept: memoryview, fresh: bytes) -> memoryview:
-    """The rest of one read and the next one; neither is referenced elsewhere then."""
+    """Return the rest of one read and the next one as one buffer; a new object, so that the old read can be freed."""
     return memoryview(b"".join((kept, fresh)) if len(kept) else fresh)
 
 
@@ -78,7 +84,7 @@ class BlockFile:
         self.source = source
         self.header = header
         self.limits = limits
-        self.decoder: str | None = DECODERS.get(header.codec)
+        self.decoder: str | None = DECODERS.get(header.codec)  # its name in `exhume.codecs`; None: unknown codec
         self.largest: int = min(LARGE, limits.payload_size)
         """Bytes of a block, or of its payload, that are kept in memory if both can be read in chunks."""
 
@@ -91,14 +97,14 @@ class BlockFile:
         return self.span(block).in_payload(start, end)
 
     def read(self, offset: int, size: int) -> RawBlock:
-        """The block at `offset`, which an index entry or the header claims to have `size` bytes.
+        """Return the block at `offset`, which an index entry or the header claims to have `size` bytes.
 
         Raises ZS-304..306, and ZS-333 when its own length field differs.
         """
         return self.parse_exact(self.read_range(offset, size), offset, size)
 
     def read_range(self, offset: int, size: int) -> bytes:
-        """The bytes of a claimed block; raises ZS-304 when the file ends before it does."""
+        """Return the bytes of a block by its claimed size; raises ZS-304 if the file ends before it does."""
         if size > self.source.size - offset:
             raise checks.BLOCK_CUT.error(
                 span=self.source.span(min(offset, self.source.size), self.source.size),
@@ -108,7 +114,8 @@ class BlockFile:
         return self.source.read_at(offset, size)
 
     def parse_exact(self, data: bytes, offset: int, size: int) -> RawBlock:
-        """The block that fills `data`; raises ZS-305, ZS-306 and ZS-333."""
+        """Return the block that fills `data`, read at `offset` by its claimed `size`; raises ZS-305, ZS-306 and
+        ZS-333."""
         try:
             block = parse_block(memoryview(data), 0, offset)
         except ShortBlockError as error:
@@ -122,7 +129,7 @@ class BlockFile:
         return block
 
     def frame_error(self, error: ValueError, offset: int) -> ExhumeError:
-        """ZS-304, ZS-305 or ZS-306 for a block that cannot be framed."""
+        """Return ZS-304, ZS-305 or ZS-306 for a block that cannot be framed; `error` is that of `parse_block`."""
         if isinstance(error, ShortBlockError):
             left = self.source.size - offset
             return checks.BLOCK_CUT.error(
@@ -130,12 +137,12 @@ class BlockFile:
                 expected=counted(error.needed, "bytes") if error.needed else "a length field",
                 actual=counted(left, "bytes"),
             )
-        if isinstance(error, MalformedRecordsError):
+        if isinstance(error, MalformedRecordsError):  # the length is not in its shortest form
             return checks.BLOCK_LENGTH.error(span=self.source.span(offset, min(offset + LENGTH_SIZE, self.source.size)))
         return checks.BLOCK_EMPTY.error(span=self.source.span(offset, offset + 1))
 
     def walk(self, start: int, end: int | None = None, *, read_ahead: int = 0) -> Iterator[RawBlock]:
-        """Blocks from `start` until `end` (default: the end of the file), of every level, unchecked.
+        """Yield the blocks from `start` until `end` (default: the end of the file), of every level, unchecked.
 
         See `walk_lean`, which does not hold large ones in memory.
         """
@@ -147,11 +154,11 @@ class BlockFile:
     def walk_lean(
         self, start: int, end: int | None = None, *, read_ahead: int = 0, largest: int | None = None
     ) -> Iterator[RawBlock | LargeBlock]:
-        """Blocks from `start` until `end` (default: the end of the file), of every level, unchecked.
+        """Yield the blocks from `start` until `end` (default: the end of the file), of every level, unchecked.
 
-        A block of more than `largest` bytes (default: the attribute of that name) is not read.  `read_ahead` is the
-        size of the first read (0: full speed); it doubles up to what streaming uses.  Raises ZS-304, ZS-305 and ZS-306
-        where a block cannot be framed.
+        A block of more than `largest` bytes (default: the attribute of that name) is not read: it is yielded as a
+        `LargeBlock`.  `read_ahead` is the size of the first read (0: full speed); it doubles up to what streaming
+        uses.  Raises ZS-304, ZS-305 and ZS-306 where a block cannot be framed.
         """
         size = self.source.size
         stop = size if end is None else min(end, size)
@@ -190,11 +197,12 @@ class BlockFile:
                 del block  # it may be large, and so may be the next
 
     def frames(self, start: int) -> Iterator[tuple[int, int, int]]:
-        """`(offset, size, level)` of every block from `start` on, reading as little as is sensible for the source.
+        """Yield `(offset, size, level)` of every block from `start` on, reading as little as is sensible for the
+        source.
 
         Raises the same rules as `walk`; a `ShortBlockError` does not leave it.
         """
-        if self.source.cost.piece > FRAME_WINDOW:
+        if self.source.cost.piece > FRAME_WINDOW:  # a remote file: many small reads would take longer than all of it
             for block in self.walk(start):
                 yield block.offset, block.size, block.level
             return
@@ -222,11 +230,11 @@ class BlockFile:
             )
 
     def checked(self, block: RawBlock) -> Check:
-        """The block's checksum, computed and compared."""
+        """Compute the block's checksum, and compare it with the stored one."""
         return Check.compare(f"0x{block.crc:016x}", f"0x{crc64_xz(block.body):016x}")
 
     def payload(self, block: RawBlock) -> bytes:
-        """The decompressed payload of a block, after a check of its checksum.
+        """Return the decompressed payload of a block, after a check of its checksum.
 
         Raises ZS-103, ZS-202, ZS-307, ZS-308 and ZS-501.
         """
@@ -234,11 +242,11 @@ class BlockFile:
         return self.unpack(block)
 
     def payload_until(self, block: RawBlock, stop: bytes | None) -> tuple[bytes | None, bool]:
-        """The payload up to a record that is not below `stop` (None: all of it), and whether that is all of it; None
-        for a payload of more than `largest` bytes.
+        """Return a payload up to a record that is not below `stop` (None: all of it), and whether that is all of it.
 
-        The checksum covers the stored bytes and is checked before anything is decoded, so a lookup trusts the same
-        bytes as a reader of the whole block, and saves half of the decoding on average.  Raises as `payload` does.
+        The payload is None if it has more than `largest` bytes.  The checksum covers the stored bytes and is checked
+        before anything is decoded, so a lookup trusts the same bytes as a reader of the whole block, and saves half of
+        the decoding on average.  Raises as `payload` does.
         """
         self.check(block)
         if stop is not None and self.decoder in ("deflate", "lzma2"):
@@ -251,7 +259,9 @@ class BlockFile:
         return self.small_payload(block), True
 
     def _decode_until(self, stored: memoryview, stop: bytes) -> bytes | None:
-        """Whole records from the start of a payload to one that is not below `stop`; None when there is no such record.
+        """Return whole records from the start of a payload to one that is not below `stop`; None if there is none.
+
+        Also None if the payload takes more than `STEPS` steps.
 
         Raises `CodecError` and `MalformedRecordsError` for damage up to there.
         """
@@ -265,6 +275,7 @@ class BlockFile:
             pieces.append(piece)
             rest += piece
             end = take_records(rest, len(rest))
+            # Some record in these is not below `stop`: the range below it ends before them.
             if find_range(memoryview(rest)[:end], None, stop)[1] < end:
                 return b"".join(pieces)[: done + end]
             done += end
@@ -272,7 +283,10 @@ class BlockFile:
         return None
 
     def unpack(self, block: RawBlock) -> bytes:
-        """The decompressed payload of a block, whatever its checksum says.  Raises ZS-103, ZS-307, ZS-308, ZS-501."""
+        """Return the decompressed payload of a block, without a check of its checksum.
+
+        Raises ZS-103, ZS-307, ZS-308 and ZS-501.
+        """
         budget = self.limits.payload_budget(len(block.body) - 1)
         try:
             return self._unpack(block, budget)
@@ -287,8 +301,11 @@ class BlockFile:
             return None
 
     def _unpack(self, block: RawBlock, budget: int) -> bytes:
-        """Decompress a block, whose first byte is its level; raises the error of the rule if bytes are left over."""
-        stored = block.body[1:]
+        """Decompress a block to at most `budget` bytes.
+
+        Raises ZS-103, ZS-307, ZS-308 (bytes are left over), and `LimitExceededError` above the budget.
+        """
+        stored = block.body[1:]  # without the level
         if self.decoder is None:
             raise self.codec_error()
         try:
@@ -321,23 +338,23 @@ class BlockFile:
         return decompress_prefix(decoder, stored, max_size=budget, size=size)
 
     def codec_error(self) -> ExhumeError:
-        """ZS-103 for this file's codec."""
+        """Return ZS-103 for this file's codec."""
         return checks.UNKNOWN_CODEC.error(
             span=self.source.span(*CODEC_AT), expected=f"one of {', '.join(DECODERS)}", actual=self.header.codec_field
         )
 
     def index_entries(self, block: RawBlock | LargeBlock, payload: bytes) -> list[IndexEntry]:
-        """The entries of an index block; raises ZS-310, ZS-311, ZS-330, ZS-333 and ZS-503."""
+        """Return the entries of an index block; raises ZS-310, ZS-311, ZS-330, ZS-333 and ZS-503."""
         return parse_index(payload, self.payload_span(block, 0, len(payload)))
 
     def records_error(
         self, block: RawBlock | LargeBlock, error: MalformedRecordsError, payload_size: int
     ) -> ExhumeError:
-        """ZS-309 or ZS-311 for a data payload that does not split."""
+        """Return ZS-309 or ZS-311 for a data payload that does not split into records."""
         span = self.payload_span(block, error.offset, payload_size)
         if error.reason == "overlong":
             return checks.INTEGER_FORM.error(span=span)
-        if error.length < 0:
+        if error.length < 0:  # the payload ends inside the length
             return checks.RECORD_CUT.error(
                 span=span, expected="a whole length", actual=counted(payload_size - error.offset, "bytes")
             )

@@ -205,14 +205,16 @@ class _NotJsonError(ValueError):
 
 
 def _refuse_constant(text: str) -> None:
+    """Reject `NaN` and `Infinity`, which `json` would take."""
     raise _NotJsonError(f"{text} is not JSON")
 
 
 class _TooLargeError(ValueError):
-    """A number that JSON allows, and that is not read."""
+    """A number that JSON allows, and that is too large to be read."""
 
 
 def _integer(text: str) -> int:
+    """Parse an integer; Python limits the digits, and JSON does not."""
     try:
         return int(text)
     except ValueError as error:
@@ -220,6 +222,7 @@ def _integer(text: str) -> int:
 
 
 def _float(text: str) -> float:
+    """Parse a float; one above the range of 64 bits would become infinity."""
     value = float(text)
     if isinf(value):
         raise _TooLargeError(f"the number {shorten(text)}")
@@ -227,7 +230,7 @@ def _float(text: str) -> float:
 
 
 def parse_metadata(raw: bytes, span: Span) -> tuple[dict[str, Any], list[str]]:
-    """The metadata object, and the keys that occur more than once in it; `span` is the position of the bytes.
+    """Return the metadata object, and the keys that occur more than once in it; `span` is the position of the bytes.
 
     Raises ZS-401, ZS-402, ZS-403, ZS-504.
     """
@@ -239,6 +242,7 @@ def parse_metadata(raw: bytes, span: Span) -> tuple[dict[str, Any], list[str]]:
     twice: list[str] = []
 
     def collect(items: list[tuple[str, Any]]) -> dict[str, Any]:
+        """Make an object of its members, and note the keys that it has twice."""
         out: dict[str, Any] = {}
         for key, value in items:
             if key in out:
@@ -255,7 +259,7 @@ def parse_metadata(raw: bytes, span: Span) -> tuple[dict[str, Any], list[str]]:
             parse_float=_float,
         )
     except json.JSONDecodeError as error:
-        at = len(text[: error.pos].encode())
+        at = len(text[: error.pos].encode())  # offset in bytes; the error has it in characters
         raise METADATA_JSON.error(error.msg, span=span.sub(at, span.size)) from error
     except (_TooLargeError, RecursionError) as error:
         raise METADATA_LIMIT.error(str(error) if isinstance(error, _TooLargeError) else "", span=span) from error

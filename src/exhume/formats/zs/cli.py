@@ -1,4 +1,7 @@
-"""Additions of ZS to the command line: ranges and framings for `cat`, prefixes for `search`."""
+"""Additions of ZS to the command line: ranges and framings for `cat`, prefixes for `search`.
+
+A framing is the way records are delimited in the output: a terminator after each, or its length before it.
+"""
 
 from __future__ import annotations
 
@@ -78,7 +81,10 @@ class ZsSearchOptions(SearchOptions):
 
 
 def table_options(options: dict[str, Any]) -> dict[str, Any]:
-    """Options of `ZsArchive.to_arrow` for those of `exhume export`."""
+    """Take the options of `exhume export` that concern tables out of `options`; return those of `ZsArchive.to_arrow`.
+
+    On the command line, strings that are not UTF-8 and records that do not fit are replaced and counted, not errors.
+    """
     names = {"start_record": "start", "stop_record": "stop"}
     known = ("start_record", "stop_record", "prefix", "text", "split", "jobs")
     taken = {names.get(name, name): options.pop(name) for name in known if name in options}
@@ -118,16 +124,17 @@ def search(run: Run, archives: list[ZsArchive], query: str, options: ZsSearchOpt
 def _print(
     run: Run, archive: ZsArchive, bounds: dict[str, bytes | None], options: CatOptions | ZsSearchOptions
 ) -> bool:
-    """Print the records in range; return whether there were any."""
+    """Print the records in range (`start`, `stop`, `prefix` in `bounds`); return whether there were any."""
     terminator, length_prefixed = options.terminator, options.length_prefixed
     check_framing(terminator, length_prefixed)
     if run.machine:
         for flag, value in (("--terminator", terminator), ("--length-prefixed", length_prefixed)):
             if value is not None:
                 raise click.UsageError(f"{flag} is for text: JSON tells records apart by itself")
-        some = False
+        some = False  # whether a record was found; known only when the output has been written
 
         def items() -> Iterator[dict[str, Any]]:
+            """Yield the records for the JSON output."""
             nonlocal some
             for record in archive.records_with_origin(**bounds, jobs=options.jobs):
                 some = True
@@ -153,7 +160,7 @@ def check_framing(terminator: bytes | None, length_prefixed: str | None) -> None
 
 
 class _DumpOutput:
-    """Standard output as the file that `dump` writes to; it refuses to print binary data on a terminal."""
+    """Standard output as the file that `dump` writes to; the output of `Run` rejects binary data for a terminal."""
 
     def __init__(self, run: Run) -> None:
         self._out = run.out
@@ -164,7 +171,10 @@ class _DumpOutput:
 
 
 def columns_of(text: str) -> dict[str, Any]:
-    """The metadata value that `NAME:TYPE,...` stands for.  Raises `click.BadParameter` for anything else."""
+    """Return the value of `record-format` in the metadata that `NAME:TYPE,...` stands for.
+
+    Raises `click.BadParameter` for anything else.
+    """
     from exhume.formats.zs.head import separated_values
 
     columns = {}

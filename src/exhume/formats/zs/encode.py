@@ -1,4 +1,7 @@
-"""From a payload to a finished block: order check, compression, checksum."""
+"""From a payload to a finished block: order check, compression, checksum.
+
+The payload of a data block is records, each preceded by its length; that of an index block is keys with references.
+"""
 
 from __future__ import annotations
 
@@ -33,10 +36,10 @@ Compressor = Callable[[bytes], bytes]
 
 
 def compressor(codec: Codec, level: str | int | None = None) -> Compressor:
-    """A function that compresses one payload.  Raises `WriterError` for unknown codecs and levels."""
+    """Return a function that compresses one payload.  Raises `WriterError` for unknown codecs and levels."""
     if codec not in STORED_CODECS:
         raise WriterError("unknown codec", expected=f"one of {', '.join(STORED_CODECS)}", actual=codec)
-    known = LEVELS[codec]
+    known = LEVELS[codec]  # the default is the first
     chosen = known[0] if level is None else str(level)
     if chosen not in known:
         raise WriterError(
@@ -64,11 +67,16 @@ class Encoded:
     """
 
     block: Sequence[bytes]
+    """The bytes to write, in parts; empty if the records are not sorted."""
     payload: bytes
     first: bytes | memoryview
+    """The first record."""
     last: bytes | memoryview
+    """The last record."""
     records: int
+    """Number of records."""
     unsorted: tuple[int, bytes, bytes] | None = None
+    """The first record that is smaller than the one before it: its number, the record before, the record."""
 
 
 LARGE_RECORD = 1 << 20
@@ -76,13 +84,13 @@ LARGE_RECORD = 1 << 20
 
 
 def encode_block(level: int, payload: bytes, compress_payload: Compressor) -> Sequence[bytes]:
-    """One block of any level, in parts."""
+    """Return the bytes of a block of any level, in parts."""
     stored = compress_payload(payload)
     return build_block(level, stored, crc64_xz(stored, crc64_xz(bytes((level,)))))
 
 
 def encode_data(payload: bytes, compress_payload: Compressor) -> Encoded:
-    """A data block; for an unsorted payload `(ordinal, record before, record)` is given instead, uncompressed."""
+    """Encode a data block; if its records are not sorted, it is not compressed, and `unsorted` is set."""
     scan = scan_records(payload)
     first = _record(payload, *scan.first)
     last = first if scan.last == scan.first else _record(payload, *scan.last)
@@ -93,11 +101,12 @@ def encode_data(payload: bytes, compress_payload: Compressor) -> Encoded:
 
 
 def _record(payload: bytes, start: int, stop: int) -> bytes | memoryview:
+    """Return the record `[start, stop)` of a payload: a copy, or, if it is large, a view that keeps the payload."""
     return payload[start:stop] if stop - start <= LARGE_RECORD else memoryview(payload)[start:stop]
 
 
 def is_smaller(one: bytes | memoryview, other: bytes | memoryview) -> bool:
-    """Whether a record precedes another one; large ones are compared in chunks."""
+    """Return whether a record is smaller than another; large ones are compared in chunks (views have no `<`)."""
     if isinstance(one, bytes) and isinstance(other, bytes):
         return one < other
     for at in range(0, min(len(one), len(other)), LARGE_RECORD):
@@ -108,7 +117,7 @@ def is_smaller(one: bytes | memoryview, other: bytes | memoryview) -> bool:
 
 
 def shortest_key(first: bytes | memoryview, before: bytes | memoryview | None) -> bytes:
-    """The shortest key that the specification allows between the record before a block and its first one.
+    """Return the shortest key that the specification allows between the record before a block and its first one.
 
     Empty for the first block; a prefix of `first` otherwise, not smaller than `before`.
     """
@@ -119,4 +128,5 @@ def shortest_key(first: bytes | memoryview, before: bytes | memoryview | None) -
         if left != right:
             break
         common += 1
+    # If the common prefix is all of `before`, it is not smaller than that; else one more byte makes it larger.
     return bytes(first[:common] if common == len(before) else first[: common + 1])

@@ -1,4 +1,8 @@
-"""Framing of records in a stream outside of a ZS file: terminated, or preceded by their length."""
+"""Framing of records in a stream outside of a ZS file: terminated, or preceded by their length.
+
+Inside the file, the payload of a data block is records, each preceded by its length as uleb128 (7 bits per byte, the
+lowest first).
+"""
 
 from __future__ import annotations
 
@@ -29,7 +33,8 @@ LARGE_PAYLOAD = 8 << 20
 
 
 def split_in_parts(payload: memoryview) -> Iterator[list[bytes]]:
-    """The records of a payload, a bounded number at a time (small records weigh more as objects than as bytes).
+    """Yield the records of a payload, a bounded number at a time (small records take more memory as objects than as
+    bytes).
 
     Raises `MalformedRecordsError`.
     """
@@ -53,11 +58,11 @@ class Framing(abc.ABC):
 
     @abc.abstractmethod
     def unframe(self, payload: memoryview) -> bytes | memoryview:
-        """The records of a payload in this framing.  Raises `MalformedRecordsError`."""
+        """Return the records of a payload in this framing.  Raises `MalformedRecordsError`."""
 
     @abc.abstractmethod
     def around(self, size: int) -> tuple[bytes, bytes]:
-        """The bytes before and after a record of that size."""
+        """Return the bytes before and after a record of that size."""
 
     def unframe_parts(self, payload: memoryview) -> Iterator[bytes | memoryview]:
         """Yield a payload in this framing, in parts; large records are not copied. Raises `MalformedRecordsError`."""
@@ -66,6 +71,7 @@ class Framing(abc.ABC):
             return
         scan_records(payload)  # so that nothing is written of a malformed one
         while len(payload):
+            # Whole records up to the first that passes `SPLIT_SIZE`; so only the last can be large.
             part = payload[: take_records(payload, SPLIT_SIZE)]
             payload = payload[len(part) :]
             start, stop = scan_records(part).last
@@ -78,16 +84,16 @@ class Framing(abc.ABC):
 
     @abc.abstractmethod
     def take(self, data: bytes | bytearray, budget: int) -> tuple[bytes, int]:
-        """A payload of the whole records at the start of `data`, and how many bytes of it they take (0: no whole
-        record).
+        """Return a payload of the whole records at the start of `data`, and how many bytes of `data` they take.
 
+        The latter is 0 if there is no whole record.
         Where records are preceded by their length, the payload ends with the record that reaches `budget` bytes.
         Raises `MalformedRecordsError` with an offset in `data`.
         """
 
     @abc.abstractmethod
     def rest_error(self, rest: bytes) -> WriterError:
-        """The error for input that ends with `rest`."""
+        """Return the error for input that ends with `rest`, which is not a complete record."""
 
 
 class Terminated(Framing):
@@ -120,8 +126,8 @@ class PrefixedUleb128(Framing):
     """Each record is preceded by its length as a shortest-form uleb128, as in ZS itself."""
 
     def unframe(self, payload: memoryview) -> memoryview:
-        if take_records(payload, len(payload)) != len(payload):
-            split_records(payload)  # raises, saying where
+        if take_records(payload, len(payload)) != len(payload):  # the form is that of the payload: only check it
+            split_records(payload)  # raises, with the offset
         return payload
 
     def around(self, size: int) -> tuple[bytes, bytes]:
@@ -167,7 +173,7 @@ class PrefixedU64(Framing):
 
 
 def framing(terminator: bytes = b"\n", length_prefixed: str | None = None) -> Framing:
-    """The framing that a terminator or a kind of length prefix selects; raises `WriterError` for both."""
+    """Return the framing that a terminator or a kind of length prefix selects; raises `WriterError` for both."""
     if length_prefixed is None:
         return Terminated(terminator)
     if terminator != b"\n":

@@ -1,5 +1,7 @@
 """The part before the first block: magic number, header, metadata and its conventions; names of kinds of blocks.
 
+The metadata is a JSON object in the header; `build-info` and `record-format` are usual keys of it.
+
 Spec: zs.txt, "Magic number", "Header".
 """
 
@@ -9,10 +11,12 @@ import getpass
 import json
 import platform
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from exhume import __version__
+from exhume.archive import Info
 from exhume.codecs.checksums import crc64_xz
 from exhume.counts import counted
 from exhume.errors import ExhumeError, Span, WriterError
@@ -47,10 +51,10 @@ class Head(NamedTuple):
     magic: bytes
     header: Header | None
     metadata: dict[str, Any] | None
-    repeated_keys: list[str]
-    data: bytes
+    repeated_keys: list[str]  # keys that the metadata has more than once
+    data: bytes  # the first bytes of the file, at least to the end of the head
     problems: list[ExhumeError]
-    blocks_offset: int | None
+    blocks_offset: int | None  # where the first block starts; None if the length of the header makes no sense
     metadata_span: Span | None
 
 
@@ -68,6 +72,7 @@ def read_head(source: Source, limits: Limits) -> Head:
         )
 
     def broken(blocks_offset: int | None = None) -> Head:
+        """Return the result for a header that cannot be parsed."""
         return Head(magic, None, None, [], data, problems, blocks_offset, None)
 
     # The size of the header, which has to fit in the file.
@@ -123,22 +128,48 @@ def read_head(source: Source, limits: Limits) -> Head:
     return Head(magic, header, metadata, twice, data, problems, header.blocks_offset, metadata_span)
 
 
+@dataclass(frozen=True, slots=True)
+class ZsInfo(Info):
+    """Result of `ZsArchive.info`: the header, and the level of the root index block (None if it cannot be read)."""
+
+    header: Header
+    metadata: dict[str, Any]
+    root_level: int | None
+
+    def to_dict(self) -> dict[str, Any]:
+        header = self.header
+        return {
+            "root_index_offset": header.root_offset,
+            "root_index_length": header.root_size,
+            "total_file_length": header.file_size,
+            "codec": header.codec,
+            "data_sha256": header.data_sha256.hex(),
+            "header_extension_bytes": len(header.extensions),
+            "metadata": self.metadata,
+            "statistics": {"root_index_level": self.root_level},
+        }
+
+
 BUILD_INFO = "build-info"
+"""Key of the metadata: who made the file, see `build_info`."""
+
 RECORD_FORMAT = "record-format"
+"""Key of the metadata: how records are split into fields, see `separated_values`."""
 
 
 def build_info() -> dict[str, str]:
-    """Say who made a file, where, when and with what: `user`, `host`, `time` (UTC, ISO 8601 with "Z"), `version`."""
+    """Return who made a file, where, when and with what: `user`, `host`, `time` (UTC, ISO 8601 with "Z"), `version`."""
     try:
         user = getpass.getuser()
-    except (OSError, KeyError, ImportError):
+    except (OSError, KeyError, ImportError):  # by Python version and system, if the user has no name
         user = "unknown"
     time = datetime.now(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
     return {"user": user, "host": platform.node() or "unknown", "time": time, "version": f"exhume {__version__}"}
 
 
 def separated_values(columns: Mapping[str, str], separator: str = "\t") -> dict[str, Any]:
-    """The value of `record-format` for records of separated fields; `columns` maps names to types (`utf8`, `int`)."""
+    """Return the value of `record-format` for records of separated fields; `columns` maps names to types (`utf8`,
+    `int`)."""
     return {
         "type": "separated-values",
         "separator": separator,
@@ -148,7 +179,7 @@ def separated_values(columns: Mapping[str, str], separator: str = "\t") -> dict[
 
 
 def encode_metadata(metadata: Mapping[str, Any], *, default_metadata: bool) -> bytes:
-    """The JSON bytes for the header; `default_metadata` adds `build-info` where the caller gave none.
+    """Return the JSON bytes for the header; `default_metadata` adds `build-info` if the caller gave none.
 
     Raises `WriterError` for values that JSON cannot represent.
     """
@@ -164,7 +195,7 @@ def encode_metadata(metadata: Mapping[str, Any], *, default_metadata: bool) -> b
 
 
 def parse_metadata_text(text: str) -> dict[str, Any]:
-    """The object that a JSON text holds.  Raises `WriterError`."""
+    """Parse a JSON object.  Raises `WriterError` for anything else."""
     try:
         value = json.loads(text)
     except ValueError as error:

@@ -1,6 +1,8 @@
 """Blocks and records that are not held in memory: read, checked and passed on in chunks.
 
-A block is large if it, or its payload, takes more than `LARGE` bytes, or than the limit `payload_size`.
+A block is a length, a level, a compressed payload and a checksum; the payload of a data block is records, each preceded
+by its length.  A block is large if it, or its payload, takes more than `LARGE` bytes, or than the limit `payload_size`.
+A record is long if it does not fit in `PIECE` bytes.
 
 Spec: zs.txt, "Blocks"; the rules are in `checks`.
 """
@@ -43,21 +45,23 @@ class BlockOwner(Protocol):
         """The error for a codec that cannot be decoded."""
 
     def records_error(self, block: LargeBlock, error: MalformedRecordsError, at: int) -> ExhumeError:
-        """The error for malformed records at `at` in the payload of `block`."""
+        """Return the error for malformed records in the payload of `block`, which has `at` bytes."""
 
 
 class LargeBlock:
-    """A block in its file; see `RawBlock`."""
+    """A block in its file; only its level is read in advance.  See `RawBlock`."""
 
     file: BlockOwner
     offset: int
     size: int
 
     def __init__(self, file: BlockOwner, offset: int, size: int) -> None:
-        """Read the level of the block of `size` bytes at `offset`; its length field takes what the size implies."""
+        """Read the level of the block of `size` bytes at `offset`, whose length field is as long as the size
+        requires."""
         self.file, self.offset, self.size = file, offset, size
+        # The length field takes `n` bytes if a length of the other bytes, without the checksum, takes so many.
         covered = next(n for n in range(1, size) if len(build_uleb128(size - CRC.size - n)) == n)
-        self._body = offset + covered
+        self._body = offset + covered  # where the checksum's bytes start: level and payload
         self.level: int = file.source.read_at(self._body, 1)[0]
 
     @property
@@ -81,7 +85,7 @@ class LargeBlock:
         return self.file.source.span(self.offset, self.end)
 
     def checked(self) -> Check:
-        """The block's checksum, computed and compared."""
+        """Compute the block's checksum, and compare it with the stored one."""
         source, stop = self.file.source, self.end - CRC.size
         stored = parse_checksum(source.read_at(stop, CRC.size))
         computed: int | None = None
@@ -96,7 +100,10 @@ class LargeBlock:
             raise checks.BLOCK_CRC.error(span=self.span, expected=found.expected, actual=found.actual)
 
     def payload(self) -> Iterator[bytes]:
-        """The decompressed payload in chunks, whatever the checksum says.  Raises ZS-103, ZS-307, ZS-308, ZS-501."""
+        """Yield the decompressed payload in chunks, without a check of the checksum.
+
+        Raises ZS-103, ZS-307, ZS-308 and ZS-501.
+        """
         file, start, stop = self.file, self._body + 1, self.end - CRC.size
         if file.decoder is None:
             raise file.codec_error()
@@ -118,7 +125,7 @@ class LargeBlock:
         note_payload(self.span, size)
 
     def parts(self, seen: Callable[[bytes], object] = len) -> Iterator[PayloadPart]:
-        """The records: many small ones together, each long one by itself, which its user reads or leaves.
+        """Yield the records: many small ones together, each long one by itself, which the caller may read or not.
 
         `seen` is called with each chunk of the payload, those after malformed records included.  Raises ZS-309, ZS-311
         and what `payload` raises.
@@ -133,12 +140,12 @@ class LargeBlock:
         try:
             yield from _parts(forward)
         except MalformedRecordsError as error:
-            for _ in forward.pieces(_ALL):
+            for _ in forward.pieces(_ALL):  # the rest of the payload, for `seen`
                 pass
             raise self.file.records_error(self, error, forward.at) from error
 
     def whole(self) -> bytearray:
-        """The payload.  Propagates errors from `payload`; raises ZS-501 above the limit `payload_size`."""
+        """Return the payload.  Propagates errors from `payload`; raises ZS-501 above the limit `payload_size`."""
         held = bytearray()
         for piece in self.payload():
             held += piece
@@ -147,7 +154,7 @@ class LargeBlock:
         return held
 
     def too_large(self, size: int) -> ExhumeError:
-        """ZS-501 for what cannot be passed on in chunks."""
+        """Return ZS-501 for a payload or record of `size` bytes that cannot be passed on in chunks."""
         most = f"at most {counted(self.file.limits.payload_size, 'bytes')} (limit payload_size)"
         return checks.BOMB.error(span=self.span, expected=most, actual=size)
 
@@ -156,7 +163,7 @@ class PayloadPart(NamedTuple):
     """Part of a payload: whole records, or the content of one long record of `size` bytes, read from `record`."""
 
     start: int
-    """Where it starts in the payload."""
+    """Offset in the payload of `data`, or of the content of the long record."""
     data: bytes
     record: ForwardReader | None = None
     size: int = 0
@@ -198,12 +205,12 @@ class RecordPlace(NamedTuple):
 class LargeScan(NamedTuple):
     """Result of a pass over a payload; see `kernel.Scan`."""
 
-    records: int
+    records: int  # number of records
     first: RecordPlace
     last: RecordPlace
-    unsorted: int = -1
-    previous: RecordPlace | None = None
-    current: RecordPlace | None = None
+    unsorted: int = -1  # number of the first record that is smaller than the one before it; -1: none
+    previous: RecordPlace | None = None  # the record before that one ...
+    current: RecordPlace | None = None  # ... and that record
 
 
 def scan_large(block: LargeBlock, seen: Callable[[bytes], object]) -> LargeScan | None:
@@ -216,12 +223,13 @@ def scan_large(block: LargeBlock, seen: Callable[[bytes], object]) -> LargeScan 
     first: RecordPlace | None = None
     last: RecordPlace | None = None
     count = 0
-    disorder: tuple[int, RecordPlace | None, RecordPlace] | None = None
+    disorder: tuple[int, RecordPlace | None, RecordPlace] | None = None  # `unsorted`, `previous`, `current`
     for start, data, record, size in block.parts(seen):
         # Several small records: the kernel returns their places and the first that is out of order.
         if record is None:
             found = scan_records(data)
             here, after = (RecordPlace(start + at, to - at, data[at:to]) for at, to in (found.first, found.last))
+            # Of equal first bytes, the shorter record is smaller: records in `data` are complete in their heads.
             wrong = last is not None and (here.head, here.size) < (last.head, last.size)
             inner = (found.unsorted, found.previous, found.current) if found.unsorted >= 0 else None
         else:

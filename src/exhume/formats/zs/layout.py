@@ -1,5 +1,8 @@
 """Converts ZS bytes to values and back, without I/O: the results of the generated readers in the terms of the format.
 
+A file is a magic number, a header and blocks.  A block is a length (uleb128: 7 bits per byte, the lowest first), a
+level (0: data, 1 to 63: index, above: extension), a compressed payload and a CRC-64.
+
 This module adds what a schema cannot express: that a header is read whatever its magic number and checksum are, which
 rule is broken by bytes that do not fit, and how many bytes a block that is truncated would need.  Positions are
 relative to the given data; offsets inside index entries are those of the file.
@@ -38,6 +41,7 @@ HEADER_LENGTH_AT: Final = facts.Zs.at.len_header
 
 
 def _in_file(place: tuple[int, int]) -> tuple[int, int]:
+    """Return a range of the header data as one of the file."""
     return place[0] + PREAMBLE.size, place[1] + PREAMBLE.size
 
 
@@ -46,15 +50,16 @@ ROOT_LENGTH_AT: Final = _in_file(facts.FileHeader.at.len_root)
 FILE_LENGTH_AT: Final = _in_file(facts.FileHeader.at.len_file)
 SHA256_AT: Final = _in_file(facts.FileHeader.at.sha256_data)
 CODEC_AT: Final = _in_file(facts.FileHeader.at.codec)
-"""Where fields of the head start and end in the file."""
+"""`(start, end)` of the fields of the head in the file."""
 
 LENGTH_SIZE: Final = Uleb128.most
 """Bytes of the longest length of a block."""
 
 FRAME_SIZE: Final = LENGTH_SIZE + facts.BlockBody.at.level[1]
-"""With this many bytes, the size and the level of any block are known."""
+"""With this many bytes of a block, its size and level are known in any case."""
 
 MAX_INDEX_LEVEL = 63
+"""The highest level of an index block; blocks above are extensions, which readers skip."""
 
 
 class Header(NamedTuple):
@@ -75,7 +80,7 @@ class Header(NamedTuple):
 
     @property
     def blocks_offset(self) -> int:
-        """Where the first block starts."""
+        """Offset of the first block in the file."""
         return ENVELOPE_SIZE + self.size
 
     @property
@@ -85,12 +90,12 @@ class Header(NamedTuple):
 
 
 def parse_checksum(data: bytes | memoryview, at: int = 0) -> int:
-    """The checksum of eight bytes that follows a header or a block."""
+    """Return the checksum in the eight bytes after a header or a block, at `at` of `data`."""
     return read_crc64(data, at, at + CRC.size)[0]
 
 
 def parse_header(data: bytes, where: Span) -> Header:
-    """The header from its H bytes, which are at `where`.
+    """Return the header from its data (without magic number, length and checksum), which is at `where`.
 
     Raises ZS-302 when the fields do not fit.
     """
@@ -107,17 +112,17 @@ def parse_header(data: bytes, where: Span) -> Header:
 
 
 def build_preamble(magic: bytes, size: int) -> bytes:
-    """Magic number and header length."""
+    """Return the bytes before the header data: magic number and length."""
     return PREAMBLE.pack(magic, size)
 
 
 def build_checksum(crc: int) -> bytes:
-    """The eight bytes that follow a header or a block."""
+    """Return the eight bytes that follow a header or a block, with its CRC-64."""
     return CRC.pack(crc & 0xFFFFFFFF, crc >> 32)
 
 
 def build_header(header: Header) -> bytes:
-    """The H bytes of a header."""
+    """Return the header data, without magic number, length and checksum."""
     fixed = FIXED_HEADER.pack(
         header.root_offset,
         header.root_size,
@@ -130,7 +135,7 @@ def build_header(header: Header) -> bytes:
 
 
 def codec_field(name: str) -> bytes:
-    """The 16 bytes that name a codec (`none`, `deflate`, `lzma`) in the header."""
+    """Return the 16 bytes that name a codec (`none`, `deflate`, `lzma`) in the header."""
     return STORED_CODECS[name].encode("ascii").ljust(16, b"\0")
 
 
@@ -176,7 +181,7 @@ class ShortBlockError(ValueError):
 
 
 def parse_frame(data: memoryview, position: int) -> tuple[int, int]:
-    """Size and level of the block whose length field starts at `position`; `data` need not hold all of it.
+    """Return size and level of the block whose length field starts at `position`; `data` need not have all of it.
 
     Raises:
         ShortBlockError: `data` ends before the level.
@@ -198,26 +203,31 @@ def parse_frame(data: memoryview, position: int) -> tuple[int, int]:
 
 
 def parse_block(data: memoryview, position: int, offset: int) -> RawBlock:
-    """The block whose length field starts at `position` of `data`, which is `offset` of the file.
+    """Return the block whose length field starts at `position` of `data`, which is `offset` of the file.
 
     Raises the same errors as `parse_frame`, and `ShortBlockError` when `data` ends inside the block.
     """
     try:
         after, size, _, _, stop, crc = flat_block(data, position, len(data))
     except LayoutError as error:
+        # `parse_frame` raises the other errors, or returns the size.
         raise ShortBlockError(parse_frame(data, position)[0]) from error
     return RawBlock(offset, after - position, data[stop - size : stop], crc)
 
 
 def _integer(error: LayoutError) -> tuple[str, int]:
-    """The path and the start of a field; for a wrong byte of a uleb128, those of the whole integer."""
+    """Return the path and the start of the field of an error.
+
+    The generated reader reports a wrong byte of a uleb128 as `...group[N]`: then those of the whole integer.
+    """
     path, _, group = error.path.partition(".group")
     return path, error.offset - int(group or 0)
 
 
 def find_block(data: memoryview, start: int, stop: int, largest: int) -> int:
-    """The first position in `[start, stop)` of a block of at most `largest` bytes, not an extension, whose checksum
-    fits; `stop` without one.
+    """Return the first position in `[start, stop)` of a block whose checksum matches; `stop` if there is none.
+
+    Only data and index blocks of at most `largest` bytes are found.
     """
     while (start := next_block(data, start, stop, largest, MAX_INDEX_LEVEL)) < stop:
         _, size, _, _, end, crc = flat_block(data, start, len(data))
@@ -228,7 +238,7 @@ def find_block(data: memoryview, start: int, stop: int, largest: int) -> int:
 
 
 def build_block(level: int, stored: bytes, crc: int) -> tuple[bytes, bytes, bytes]:
-    """A block's bytes, in parts; `crc` is over the level byte and the stored payload."""
+    """Return a block's bytes, in parts; `crc` is over the level byte and the stored payload."""
     return build_uleb128(len(stored) + 1) + bytes((level,)), stored, build_checksum(crc)
 
 
@@ -246,7 +256,7 @@ MAX_INDEX_ENTRIES = 1_000_000
 
 
 def parse_index(payload: bytes, where: Span) -> list[IndexEntry]:
-    """The entries of an index block's decompressed payload, which is at `where`.
+    """Return the entries of an index block's decompressed payload, which is at `where`.
 
     Raises ZS-310, ZS-311, ZS-330, ZS-333 and ZS-503.
     """
@@ -261,10 +271,12 @@ def parse_index(payload: bytes, where: Span) -> list[IndexEntry]:
 
 
 def _bad_entry(error: LayoutError, size: int, where: Span) -> ExhumeError:
-    """ZS-310 for an entry that is truncated, ZS-311 for an integer not in its shortest form, ZS-330 and ZS-333 for an
-    offset and a length that no file can have.
+    """Return the error for an index entry that cannot be parsed.
+
+    ZS-310 for an entry that is truncated, ZS-311 for an integer not in its shortest form, ZS-330 and ZS-333 for an
+    offset and a length that no file can have.  `size` is that of the payload.
     """
-    path, at = _integer(error)
+    path, at = _integer(error)  # `path` differs from that of the error for a wrong byte of an integer
     if path == error.path and not error.path.endswith(".len_key"):
         rule = checks.REF_DANGLING if error.path.endswith(".ofs_block") else checks.REF_LENGTH
         span = where.sub(at, error.stop)
@@ -280,7 +292,7 @@ def _bad_entry(error: LayoutError, size: int, where: Span) -> ExhumeError:
 
 
 def build_index(entries: list[IndexEntry]) -> bytes:
-    """The payload of an index block."""
+    """Return the payload of an index block with these entries."""
     parts: list[bytes] = []
     for entry in entries:
         parts += (build_uleb128(len(entry.key)), entry.key, build_uleb128(entry.offset), build_uleb128(entry.size))

@@ -1,5 +1,6 @@
-"""Finding ZS files inside raw bytes: the header follows the magic number, and either it or the blocks lead to the end
-of the file.
+"""Finding ZS files inside raw bytes: the header follows the magic number, and it or the blocks determine the end.
+
+For carving: raw bytes, such as a disk image, are searched for magic numbers; each hit is examined here.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _BROKEN_FRAMING = frozenset({checks.BLOCK_CUT.code, checks.BLOCK_LENGTH.code, ch
 
 
 def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: int = 1) -> CarvedArchive | None:
-    """The ZS file whose magic number is at `hit`; None when no header follows it.
+    """Return the ZS file whose magic number is at `hit`; None if no header follows it.
 
     An intact header states the length.  An unfinished file, or one whose header is damaged, ends with the last block
     whose checksum matches.
@@ -39,18 +40,20 @@ def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: i
     span = source.span(hit, hit + end)
     # The blocks' own checksums match; where the header's does not, the codec that it names is taken on trust.
     proof = VerifiedBy.CHECKSUMS if sound else VerifiedBy.STRUCTURE
+    # The confidence is higher if at least one intact block follows the header.
     return CarvedArchive(
         "zs", span, CarveVerdict.PARTIAL, 0.7 if end > head.blocks_offset else 0.4, _head_findings(head), proof
     )
 
 
 def _head_findings(head: Head) -> tuple[Finding, ...]:
-    """The fault of the head.  A finding on its length is left out: nothing else says where the file ends."""
+    """Return the problems of the head, without one of the file length: where the file ends is what is to be found."""
     return tuple(Finding.from_error(problem) for problem in head.problems if problem.code != "ZS-303")
 
 
 def _complete_file(source: Source, hit: int, header: Header, limits: Limits, jobs: int) -> CarvedArchive:
-    """A file of the length that its header states, cut at the end of the image."""
+    """Return a file of the length that its header states, cut at the end of the image, with the findings of
+    `verify`."""
     stop = min(hit + header.file_size, source.size)
     span = source.span(hit, stop)
     cut = span.size < header.file_size
@@ -65,7 +68,7 @@ def _complete_file(source: Source, hit: int, header: Header, limits: Limits, job
 
 
 def _intact_end(rest: Source, header: Header, limits: Limits) -> int:
-    """Where the last intact block ends."""
+    """Return where the last block before the first damaged one ends."""
     file = BlockFile(rest, header, limits)
     end = header.blocks_offset
     try:

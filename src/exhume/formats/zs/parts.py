@@ -15,13 +15,16 @@ from exhume.formats.zs.reader import ZsArchive
 from exhume.parts import Part, Selection
 
 KEY = 128
-"""Bytes kept of a bound: a shortened key sorts before the whole one, so it is a valid bound, too."""
+"""Bytes of a key that are kept as a bound: the shortened key sorts before the whole one, so it is a bound, too."""
 
 _BOUNDS = ("start", "stop", "prefix")
 
 
 def plan(archive: ZsArchive, size: int | None, options: dict[str, Any]) -> Iterator[Part]:
-    """Parts of about `size` stored bytes, divided at the highest index level that is fine enough."""
+    """Yield parts of about `size` stored bytes, divided at the highest index level that is fine enough.
+
+    One part if the file is small, or if the options select a range already.
+    """
     total = archive.source.size
     if size is None or total <= size or any(options.get(name) is not None for name in _BOUNDS):
         yield Part((), total)
@@ -30,7 +33,7 @@ def plan(archive: ZsArchive, size: int | None, options: dict[str, Any]) -> Itera
     cutter = _KeyCutter(archive, size)
     cutter.cut(root.entries, root.level, archive.header.blocks_offset)
     edges = [(None, archive.header.blocks_offset), *cutter.bounds, (None, total)]
-    for (first, start), (stop, end) in pairwise(edges):
+    for (first, start), (stop, end) in pairwise(edges):  # (key, offset) of both bounds of a part
         yield Part((first, stop, end), end - start, first, stop)
 
 
@@ -39,7 +42,7 @@ class _KeyCutter:
 
     def __init__(self, archive: ZsArchive, size: int) -> None:
         self._archive, self._size = archive, size
-        self._at = archive.header.blocks_offset
+        self._at = archive.header.blocks_offset  # offset of the last bound
         self.bounds: list[tuple[bytes, int]] = []
 
     def cut(self, entries: list[IndexEntry], level: int, before: int) -> None:
@@ -61,30 +64,31 @@ class _KeyCutter:
 
 
 def items(archive: ZsArchive, part: Selection, options: dict[str, Any]) -> Iterator[bytes]:
-    """The records of a part."""
+    """Return the records of a part."""
     return archive.records(**_range(archive, part, options))
 
 
 def table(archive: ZsArchive, part: Selection, options: dict[str, Any]) -> Any:
-    """The records as `to_arrow` returns them."""
+    """Return the records of a part as `to_arrow` does."""
     return archive.to_arrow(**{**options, **_range(archive, part, options)})
 
 
 def _range(archive: ZsArchive, part: Selection, options: dict[str, Any]) -> dict[str, Any]:
+    """Return the bounds of a part, or those of the options if it is the whole file."""
     if part:
-        archive.stop_offset = part[2]
+        archive.stop_offset = part[2]  # so that nothing after the part is read ahead
         return {"start": part[0], "stop": part[1]}
     return {name: options[name] for name in _BOUNDS if name in options}
 
 
 def last_key(archive: ZsArchive) -> bytes:
-    """The last record, found through the index."""
+    """Return the last record, found through the index."""
     node = archive.index.root()
-    while node.level > 1:
+    while node.level > 1:  # down to the index block of the last data blocks
         node = archive.index.node(node.entries[-1], node.level - 1)
     return max(archive.records(start=node.keys[-1]), default=b"")
 
 
 def tally(archive: ZsArchive, jobs: int) -> int:
-    """The number of records, read and counted."""
+    """Return the number of records, which takes reading all of them: the format does not store it."""
     return archive.count(jobs=jobs)

@@ -17,7 +17,7 @@ from exhume.registry import Identification
 
 
 def probe(source: Source | Tree) -> Identification | None:
-    """Check the magic number, and whether the values of the header are plausible.
+    """Return whether this is a ZS file, by its magic number and the plausibility of its header; None if it is not one.
 
     A file with a damaged magic number and a plausible header is worth opening, to report the problems of it.
     """
@@ -25,7 +25,7 @@ def probe(source: Source | Tree) -> Identification | None:
         return None
     head = source.read_up_to(0, PREAMBLE.size + FIXED_HEADER.size)
     magic = head[: len(MAGIC)]
-    fits = long_enough = False
+    fits = long_enough = False  # whether header and metadata fit, and whether the stated file size is right
     codec: str | None = None
     if len(head) == PREAMBLE.size + FIXED_HEADER.size:
         header_size = parse_preamble(head)[1]

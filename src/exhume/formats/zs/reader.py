@@ -1,23 +1,27 @@
 """Reading ZS files: whole, by range, by prefix; in one thread or several; from disk or over the network.
 
-Spec: zs.txt; order of records and keys: "Key invariants"."""
+A file is blocks: data blocks with records (compressed, each with a checksum), and index blocks that refer to them by
+key.  A range of records is found by the index, and read block by block; a slice is the part of a block that is in
+range.
+
+Spec: zs.txt; order of records and keys: "Key invariants".
+"""
 
 from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
-from exhume.archive import Entry, Info, Progress, RecordArchive, no_progress
+from exhume.archive import Entry, Progress, RecordArchive, no_progress
 from exhume.choices import check_keywords
 from exhume.errors import ExhumeError, SourceError, Span
 from exhume.findings import Finding, deduplicated
 from exhume.formats.zs import checks
 from exhume.formats.zs.blocks import FIRST_READ_AHEAD, BlockFile
 from exhume.formats.zs.framing import framing, split_in_parts
-from exhume.formats.zs.head import kind_of, read_head
+from exhume.formats.zs.head import ZsInfo, kind_of, read_head
 from exhume.formats.zs.large import LargeBlock
 from exhume.formats.zs.layout import Header, IndexEntry, RawBlock
 from exhume.formats.zs.search import FoundBlock, Index, LeftOut, RecordBounds, Slice, large_slices, make_bounds
@@ -44,30 +48,8 @@ LOOKUP_SIZE = 4 << 20
 """Up to this many stored bytes, a range is read at once and kept; a larger one is streamed."""
 
 
-@dataclass(frozen=True, slots=True)
-class ZsInfo(Info):
-    """The header of a ZS file; `root_level` is None when the root cannot be read."""
-
-    header: Header
-    metadata: dict[str, Any]
-    root_level: int | None
-
-    def to_dict(self) -> dict[str, Any]:
-        header = self.header
-        return {
-            "root_index_offset": header.root_offset,
-            "root_index_length": header.root_size,
-            "total_file_length": header.file_size,
-            "codec": header.codec,
-            "data_sha256": header.data_sha256.hex(),
-            "header_extension_bytes": len(header.extensions),
-            "metadata": self.metadata,
-            "statistics": {"root_index_level": self.root_level},
-        }
-
-
 class ZsRecord(NamedTuple):
-    """A record and its origin: its block in the file, its place in the block and in the payload."""
+    """A record and its origin: its block in the file, its number in the block and its offset in the payload."""
 
     data: bytes
     block: Span
@@ -103,9 +85,11 @@ class ZsArchive(RecordArchive):
         self.metadata: dict[str, Any] = head.metadata
         self.file: BlockFile = BlockFile(source, head.header, limits)
         self.stop_offset: int | None = None
-        """Where reading a range ends at the latest, for who reads the file in parts; nothing is read ahead then."""
-        self._head = head.data
+        """Offset where reading a range ends at the latest, set to read the file in parts; None: where the range
+        ends."""
+        self._head = head.data  # the first bytes of the file
         self.index: Index = Index(self.file, self._from_head)
+        # By offset: block, payload, and whether that is all of the payload.
         self._cache: Lru[int, tuple[RawBlock, bytes, bool]] = Lru(PAYLOAD_CACHE)
 
     def _from_head(self, start: int, end: int) -> bytes | None:
@@ -195,7 +179,7 @@ class ZsArchive(RecordArchive):
         for piece in self._slices(make_bounds(start, stop, prefix), jobs):
             span = self.file.span(piece.block)
             ordinal = piece.before + scan_records(memoryview(piece.payload)[: piece.low]).records
-            at = piece.base + piece.low
+            at = piece.base + piece.low  # offset in the payload of the next record
             for part in self._split(piece):
                 for record in part:
                     at += len(build_uleb128(len(record)))
@@ -227,7 +211,7 @@ class ZsArchive(RecordArchive):
         *,
         jobs: int = 1,
     ) -> Iterator[T]:
-        """`function(records)` for the records in range of each data block, in order, called on `jobs` threads."""
+        """Yield `function(records)` for the records in range of each data block, in order, called on `jobs` threads."""
 
         def call(piece: Slice) -> T:
             return function([record for part in self._split(piece) for record in part])
@@ -309,11 +293,12 @@ class ZsArchive(RecordArchive):
         return sum(number for _, number in self._map(call, make_bounds(start, stop, prefix), jobs))
 
     def _malformed(self, piece: Slice, error: MalformedRecordsError) -> ExhumeError:
+        """Return the error of a rule for a slice that does not split; `error` counts from its start."""
         moved = MalformedRecordsError(error.reason, piece.base + piece.low + error.offset, error.length)
         return self.file.records_error(piece.block, moved, piece.base + len(piece.payload))
 
     def _split(self, piece: Slice) -> Iterator[list[bytes]]:
-        """The records of a slice, a bounded number at a time."""
+        """Yield the records of a slice, a bounded number at a time."""
         try:
             yield from split_in_parts(piece.view)
         except MalformedRecordsError as error:
@@ -322,14 +307,16 @@ class ZsArchive(RecordArchive):
     # Blocks
 
     def _slices(self, bounds: RecordBounds, jobs: int) -> Iterator[Slice]:
-        """The slices of payloads that hold records in range; threads check, decompress and cut."""
+        """Yield the slices of payloads that have records in range; threads check, decompress and cut."""
         return (piece for _, piece in self._map(lambda piece: piece, bounds, jobs))
 
     def _map(
         self, function: Callable[[Slice], T], bounds: RecordBounds, jobs: int, **how: Any
     ) -> Iterator[tuple[RawBlock | LargeBlock, T]]:
-        """`function` over the slices in range, in order, called on `jobs` threads; those of large blocks come one by
-        one, with `how` they are made.
+        """Yield each block in range with the result of `function` for its slice, in order, called on `jobs` threads.
+
+        A large block has several slices, for which `function` is called here, one by one; `how` are the options of
+        `large_slices`.
         """
         if bounds.empty:
             return
@@ -342,7 +329,7 @@ class ZsArchive(RecordArchive):
                 return LargeBlock(self.file, block.offset, block.size), [], False
             payload, low, high = cut
             results = [function(Slice(block, payload, low, high))] if low < high else []
-            return block, results, high < len(payload)
+            return block, results, high < len(payload)  # whether the range ends in this block
 
         keep_freed_memory()
         for block, results, last in map_ordered(work, self._find(bounds), jobs):
@@ -358,11 +345,12 @@ class ZsArchive(RecordArchive):
                 return
 
     def _cut(self, found: FoundBlock, block: RawBlock, bounds: RecordBounds) -> tuple[bytes, int, int] | None:
-        """A payload and the part of it that is in range; None for a large one.  A lookup decodes only as much as it
-        needs.
+        """Return a payload and the part `[low, high)` of it that is in range; None for a large block.
+
+        A lookup decodes only as much as it needs, so the payload may be the beginning of all of it.
         """
         payload, whole = found.payload, found.whole
-        fresh = payload is None
+        fresh = payload is None  # whether it was not in the cache
         if payload is None:
             payload, whole = self.file.payload_until(block, bounds.high if found.remember else None)
             if payload is None:
@@ -379,7 +367,7 @@ class ZsArchive(RecordArchive):
         return payload, low, high
 
     def _range(self, block: RawBlock, payload: bytes, bounds: RecordBounds) -> tuple[int, int]:
-        """The part of a payload that is in range.  Raises ZS-309, ZS-311 and ZS-312."""
+        """Return the part of a payload that is in range.  Raises ZS-309, ZS-311 and ZS-312."""
         if not payload:
             raise checks.DATA_EMPTY.error(span=self.file.span(block))
         try:
@@ -388,7 +376,7 @@ class ZsArchive(RecordArchive):
             raise self.file.records_error(block, error, len(payload)) from error
 
     def _find(self, bounds: RecordBounds) -> Iterator[FoundBlock]:
-        """The data blocks that can hold records in range.
+        """Yield the data blocks that can have records in range.
 
         Without bounds, the index is not read, so that a file with a broken index can still be dumped.
         """
@@ -400,6 +388,7 @@ class ZsArchive(RecordArchive):
             return
         for entry in plan.entries:
             self.index.check_reference(entry)
+        # Whether all blocks of the range are known: then few of them are read at once, and kept.
         bounded = plan.complete and bounds.high is not None
         if bounded and sum(entry.size for entry in plan.entries) <= LOOKUP_SIZE:
             yield from self._look_up(plan.entries)
@@ -408,11 +397,12 @@ class ZsArchive(RecordArchive):
         start = min(entry.offset for entry in plan.entries)
         end = max(entry.offset + entry.size for entry in plan.entries)
         last = end if bounded else self.stop_offset
+        # Without a known end, the first read is small, and each further one twice as large.
         ahead = 0 if bounds.high is None or last is not None else max(FIRST_READ_AHEAD, end - start)
         yield from self._stream(start, last, read_ahead=ahead)
 
     def _stream(self, start: int, end: int | None = None, *, read_ahead: int = 0) -> Iterator[FoundBlock]:
-        """Data blocks in file order; the checksums of other blocks are checked as well."""
+        """Yield data blocks in file order; the checksums of other blocks are checked as well."""
         for block in self.file.walk_lean(start, end, read_ahead=read_ahead):
             if block.is_data:
                 yield FoundBlock(block)
@@ -422,7 +412,7 @@ class ZsArchive(RecordArchive):
                 self.file.check(block)
 
     def _look_up(self, entries: list[IndexEntry]) -> Iterator[FoundBlock]:
-        """The data blocks of these entries, from the cache or read together."""
+        """Yield the data blocks of these entries, from the cache or read together."""
         found: dict[int, FoundBlock] = {}
         missing: list[IndexEntry] = []
         for entry in entries:
@@ -432,7 +422,7 @@ class ZsArchive(RecordArchive):
             else:
                 missing.append(entry)
         ranges = [(entry.offset, entry.offset + entry.size) for entry in missing]
-        held = [self._from_head(*span) for span in ranges]
+        held = [self._from_head(*span) for span in ranges]  # None: not among the first bytes
         wanted = [span for span, data in zip(ranges, held, strict=True) if data is None]
         fresh = iter(self.source.read_many(wanted) if wanted else ())
         for entry, data in zip(missing, held, strict=True):

@@ -49,7 +49,7 @@ def recode(
 
 
 def _copy_blocks(archive: ZsArchive, writer: ZsWriter, progress: Progress, jobs: int) -> None:
-    """Copy the data blocks with their bounds; no payload is held when this is done."""
+    """Copy the data blocks with their bounds.  A function of its own, so that no payload is held when it returns."""
     blocks = archive.file.walk(archive.header.blocks_offset)
     payloads = map_ordered(lambda block: archive.file.payload(block) if block.is_data else None, blocks, jobs)
     for done, payload in enumerate(payloads, 1):

@@ -1,8 +1,10 @@
 """The part of `verify` that checks references from index entries to blocks, while blocks are read in file order.
 
-Blocks may be referred to before or after they occur.  A block's *reach* is the first record below it and the record
-before that one in the file; both bound the keys that may refer to it.  Memory grows by a few bytes per block, and by
-the reaches of the blocks that still wait for a reference (with the usual writers, those of one index block per level).
+An index entry is a key and a reference to a block: data blocks have level 0, and index blocks refer to blocks one level
+below.  Blocks may be referred to before or after they occur.  A block's *reach* is the first record below it and the
+record before that one in the file; both bound the keys that may refer to it.  Memory grows by a few bytes per block,
+and by the reaches of the blocks that still wait for a reference (with the usual writers, those of one index block per
+level).
 
 Spec: zs.txt, "Index block payload", "Key invariants".
 """
@@ -27,7 +29,7 @@ from exhume.native.kernel import MalformedRecordsError, build_uleb128, scan_reco
 from exhume.tuples import NamedTuple
 
 EDGE_SIZE = 4096
-"""Bytes of a record that are kept for comparisons; where they do not suffice, the block is read again."""
+"""Bytes of a record that are kept for comparisons; if these are equal for two records, their blocks are read again."""
 
 COMPARED = 1 << 20
 """Bytes of two records that are compared at a time."""
@@ -58,8 +60,9 @@ class EdgeRecord(NamedTuple):
     def of(
         cls, record: memoryview | bytes, block: tuple[int, int], *, last: bool, size: int | None = None
     ) -> EdgeRecord:
-        """The edge that holds the first bytes of a record; `block` is the (offset, size) of its block, and `size` that
-        of the record, where not all of it is given.
+        """Return the edge for a record; `block` is the (offset, size) of its block.
+
+        `size` is that of the record, if only its first bytes are given.
         """
         return cls(bytes(record[:EDGE_SIZE]), (len(record) if size is None else size) <= EDGE_SIZE, block, last)
 
@@ -95,16 +98,18 @@ def _order(left: Iterable[Buffer], right: Iterable[Buffer]) -> int:
 
 @dataclass(slots=True)
 class _Parent:
-    """An index block whose reach is being computed."""
+    """An index block whose reach is being computed: that of the first block it refers to."""
 
     offset: int
     open: int = 1
+    """References that are not settled yet, and 1 while its entries are being added."""
     reach: KeyBounds | None = None
+    """The reach with the lowest start so far."""
 
 
 @dataclass(slots=True)
 class _Reference:
-    """One index entry whose check is not complete: the index block that holds it, and its place in it."""
+    """One index entry whose check is not complete, with its index block: `level` and `block` (offset, size) of that."""
 
     parent: _Parent
     entry: IndexEntry
@@ -116,18 +121,21 @@ class References:
     """Checks references and keys: add blocks in file order, then call `finish`."""
 
     def __init__(self, file: BlockFile) -> None:
-        """Start without blocks; the arrays (`_starts` to `_referenced`) get one value for each block added."""
+        """Start without blocks; the arrays (`_starts` to `_referenced`) get one value for each block added.
+
+        Other blocks are identified by their offset.
+        """
         self._file = file
         self._starts = array("Q")
         self._sizes = array("Q")
         self._levels = bytearray()
         self._referenced = bytearray()
-        self._reaches: dict[int, KeyBounds] = {}
-        self._forward: dict[int, list[_Reference]] = {}
-        self._holders: dict[int, _Reference] = {}
-        self._pending = 0
-        self._before: EdgeRecord | None = None
-        self.overflow: bool = False
+        self._reaches: dict[int, KeyBounds] = {}  # reaches of blocks that were not referred to yet
+        self._forward: dict[int, list[_Reference]] = {}  # references to blocks that were not added yet
+        self._holders: dict[int, _Reference] = {}  # references to blocks whose reach is not known yet
+        self._pending = 0  # number of references in `_forward`
+        self._before: EdgeRecord | None = None  # the last record so far
+        self.overflow: bool = False  # whether references were dropped because there are too many
 
     def add_block(self, offset: int, size: int, level: int) -> Iterator[Finding]:
         """Add a block of the file; check the earlier references to it."""
@@ -153,7 +161,7 @@ class References:
         yield from self._resolve(offset, KeyBounds(offset, first, before))
 
     def add_unread(self, offset: int) -> Iterator[Finding]:
-        """Notes that the block added last cannot be read: nothing is known about its records."""
+        """Note that the block added last cannot be read: nothing is known about its records."""
         yield from self._resolve(offset, KeyBounds(offset, None, None))
 
     def add_index(self, offset: int, size: int, level: int, entries: list[IndexEntry]) -> Iterator[Finding]:
@@ -165,7 +173,7 @@ class References:
             if index is not None:
                 parent.open += 1
                 yield from self._meet(reference, index, known=True)
-            elif not offset < entry.offset < self._file.source.size:
+            elif not offset < entry.offset < self._file.source.size:  # neither met already nor to come
                 yield self._dangling(reference)
             elif self._pending < MAX_PENDING:
                 parent.open += 1
@@ -189,11 +197,11 @@ class References:
             yield checks.REF_LEVEL.finding(
                 span=self._key_span(reference), expected=f"level {reference.level - 1}", actual=f"level {level}"
             )
-        if twice or level != reference.level - 1:
+        if twice or level != reference.level - 1:  # its key says nothing about this block
             yield from self._close(reference.parent)
             return
         reach = self._reaches.pop(start, None)
-        if reach is None and known and level == 0:
+        if reach is None and known and level == 0:  # it was dropped to save memory, see `_resolve`
             reach = self._reread(index)
         if reach is None:
             self._holders[start] = reference
@@ -205,6 +213,7 @@ class References:
         holder = self._holders.pop(offset, None)
         if holder is not None:
             yield from self._settle(holder, reach)
+        # Those of data blocks can be read again; those of index blocks start at another block.
         elif len(self._reaches) < MAX_REACHES or reach.start != offset:
             self._reaches[offset] = reach
 
@@ -243,7 +252,7 @@ class References:
         return (head > other) - (head < other)
 
     def _record(self, edge: EdgeRecord) -> Iterator[Buffer]:
-        """The first or last record of a data block, read again, in chunks."""
+        """Yield the first or last record of a data block, read again, in chunks."""
         offset, size = edge.block
         block = None if size > self._file.largest else self._file.read(offset, size)
         if block is not None:
@@ -263,7 +272,7 @@ class References:
             yield from forward.pieces(place.size)
 
     def _edge(self, index: int, *, last: bool) -> EdgeRecord:
-        """The first or last record of a data block, read again.  Propagates errors from reading it."""
+        """Return the first or last record of a data block, read again.  Propagates errors from reading it."""
         block = self._starts[index], self._sizes[index]
         unread = EdgeRecord(head=b"", whole=False, block=block, last=last)
         record = ForwardReader(bytes(piece) for piece in self._record(unread))
@@ -285,7 +294,11 @@ class References:
         return KeyBounds(start, first, before)
 
     def finish(self, end: int, *, complete: bool, judge_unreferenced: bool) -> Iterator[Finding]:
-        """The findings that remain after the last block; `end` is the offset where framing ended."""
+        """Yield the findings that remain after the last block.
+
+        `end` is the offset where the blocks that could be framed end; `complete`: this is the end of the file.
+        `judge_unreferenced`: all index blocks were read, so that blocks without a reference can be reported.
+        """
         for offset, references in sorted(self._forward.items()):
             if complete or offset < end:
                 for reference in references:
@@ -324,15 +337,17 @@ class References:
             yield checks.ROOT_REFERENCED.finding(span=source.span(start, start + size))
 
     def _find(self, offset: int) -> int | None:
+        """Return the number of the block at an offset; None if none that was added starts there."""
         index = bisect_left(self._starts, offset)
         return index if index < len(self._starts) and self._starts[index] == offset else None
 
     def _key_span(self, reference: _Reference) -> Span:
-        """The entry's key, with its length, in the payload of its index block."""
+        """Return the span of the entry's key, with its length, in the payload of its index block."""
         offset, size = reference.block
         at, key = reference.entry.position, reference.entry.key
         end = at + len(build_uleb128(len(key))) + len(key)
         return self._file.source.span(offset, offset + size).in_payload(at, end)
 
     def _dangling(self, reference: _Reference) -> Finding:
+        """Return the finding for a reference to an offset where no block starts."""
         return checks.REF_DANGLING.finding(span=self._key_span(reference), actual=reference.entry.offset)

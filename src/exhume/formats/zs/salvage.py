@@ -1,7 +1,7 @@
-"""Rebuilding damaged and unfinished ZS files: every block whose checksum matches is kept; index and header are rebuilt.
+"""Rebuilding damaged and unfinished ZS files: every intact data block is kept; index and header are rebuilt.
 
 After damage, the walk continues at the next block that an intact index names, or else at the next position where a
-length, a level and a matching CRC-64 are found.
+length, a level and a matching CRC-64 are found (a block is a length, a level, a payload and a checksum).
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ SEARCH_STEP = 8 << 20
 """Bytes searched at once."""
 
 NEAR = 1 << 16
-"""The bytes before the next block that an index names are searched as well, when they are at most this many."""
+"""If the next block that an index names is at most this many bytes away, the bytes before it are searched as well."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeptBlock:
-    """A data block whose records survive."""
+    """A data block whose records survive: its place in the file, and how many records it has."""
 
     offset: int
     size: int
@@ -83,13 +83,13 @@ class Recovery:
     header_is_intact: bool
     """Whether the checksum of the header matches."""
     unreadable: str = field(default="", init=False)
-    """The part before the first block that could not be read: `headers`, `metadata objects` or nothing."""
-    kept: list[KeptBlock] = field(default_factory=list)
-    ranges: list[FileRange] = field(default_factory=list)
+    """The part before the first block that could not be read: `headers`, `metadata objects` or "" (all was read)."""
+    kept: list[KeptBlock] = field(default_factory=list)  # in file order
+    ranges: list[FileRange] = field(default_factory=list)  # all of the file, in order
     notes: list[str] = field(default_factory=list)
-    sorted: bool = True
-    lost_blocks: int = 0
-    digest: bytes = b""
+    sorted: bool = True  # whether the records of `kept` are in order
+    lost_blocks: int = 0  # data blocks, as far as they are known
+    digest: bytes = b""  # SHA-256 of the payloads of `kept`
     differs_from_header: bool = False
     """Whether all blocks are intact, but their data does not match the SHA-256 in the header."""
 
@@ -152,7 +152,7 @@ def recover(
 
 
 def _compare_with_header(recovery: Recovery) -> None:
-    """Correct the losses by the header: its SHA-256 may prove that none occurred, its length that there are some."""
+    """Correct the losses by the header: its SHA-256 may prove that none occurred, its file length that some did."""
     header, size = recovery.file.header, recovery.file.source.size
     if recovery.digest == header.data_sha256:
         recovery.notes.append("the recovered data matches the SHA-256 in the header: no record is missing")
@@ -171,7 +171,7 @@ def _compare_with_header(recovery: Recovery) -> None:
 
 
 def _trusted_header(head: Head) -> tuple[Header, bool]:
-    """The header, and whether its codec and length can be relied on."""
+    """Return the header, and whether its codec and length can be relied on; all zeros if it is not readable."""
     if head.header is not None and head.header.codec in DECODERS:
         return head.header, True
     unknown = Header(0, 0, 0, b"", codec_field("none"), b"")
@@ -209,11 +209,11 @@ def _walk(
     """
     recovery.ranges.append(FileRange(0, start, Outcome.REBUILT, "header"))
     digest = sha256()
-    last: bytes | None = None
+    last: bytes | None = None  # the last record so far
     kept: dict[tuple[int, int], int] = {}  # the offset of each kept block, by its checksum and size
     # A file longer than its header states has something twice: a repeated block must not duplicate records.
     size = recovery.file.header.file_size
-    excess = recovery.file.source.size - size if codec_known and size else 0
+    excess = recovery.file.source.size - size if codec_known and size else 0  # bytes that copies may explain
     offsets = sorted(hints)
     found = _found(recovery, start, offsets, codec_known)
     for one, decoded in map_ordered(lambda one: (one, _decode(one)), found, jobs):
@@ -246,7 +246,7 @@ def _walk(
 
 
 def _found(recovery: Recovery, start: int, offsets: list[int], codec_known: bool) -> Iterator[_FileRange]:
-    """The ranges of the file, in order; the codec is guessed with the first data block, unless it is known."""
+    """Yield the ranges of the file, in order; the codec is guessed with the first data block, unless it is known."""
     file, source = recovery.file, recovery.file.source
     at = start
     while at < source.size:
@@ -267,7 +267,7 @@ _Decoded = tuple[bytes, Any] | ExhumeError
 
 
 def _decode(found: _FileRange) -> _Decoded | None:
-    """Decode a data block that may be kept; None for everything else."""
+    """Decode an intact data block; None for everything else."""
     block, file = found.block, found.file
     if block is None or not block.is_data:
         return None
@@ -285,7 +285,7 @@ def _decode(found: _FileRange) -> _Decoded | None:
 def _copied(
     block: RawBlock, decoded: _Decoded | None, hints: dict[int, Any], kept: dict[tuple[int, int], int], excess: int
 ) -> int | None:
-    """Return where the original of a copied block is; None if the block may be no copy.
+    """Return the offset of the original of a copied block; None if the block may be an original.
 
     Records are in order from block to block, so two data blocks are only the same if all their records are. Such a
     block is a copy if the index names the other alone, or if it is in the `excess` of bytes over those that the header
@@ -304,7 +304,7 @@ def _copied(
 def _keep_block(
     recovery: Recovery, block: RawBlock, decoded: _Decoded, digest: Any, last: bytes | None
 ) -> tuple[ExhumeError | None, bytes | None]:
-    """Keep the records of an intact data block; return the fault in it, and the last record so far."""
+    """Keep the records of an intact data block, if it decodes; return the fault in it, and the last record so far."""
     if isinstance(decoded, ExhumeError):
         return decoded, last
     payload, scan = decoded
@@ -318,9 +318,9 @@ def _keep_block(
 
 
 def _intact(file: BlockFile, offset: int) -> RawBlock | None:
-    """The block at `offset` if it can be framed and its checksum matches; otherwise None."""
+    """Return the block at `offset` if its length fits in the file and its checksum matches; otherwise None."""
     source = file.source
-    head = source.read_up_to(offset, 4096)
+    head = source.read_up_to(offset, 4096)  # enough for small blocks; only a plausible large one is read
     try:
         block = parse_block(memoryview(head), 0, offset)
     except ShortBlockError as error:
@@ -333,7 +333,7 @@ def _intact(file: BlockFile, offset: int) -> RawBlock | None:
 
 
 def _resume(file: BlockFile, damaged: int, offsets: list[int]) -> int:
-    """Where the next intact block after `damaged` starts; the end of the file when there is none."""
+    """Return where the next intact block after `damaged` starts; the end of the file if there is none."""
     for offset in map(offsets.__getitem__, range(bisect_right(offsets, damaged), len(offsets))):
         if _intact(file, offset) is not None:
             return min(offset, _search(file, damaged + 1, offset)) if offset - damaged < NEAR else offset
@@ -341,7 +341,8 @@ def _resume(file: BlockFile, damaged: int, offsets: list[int]) -> int:
 
 
 def _search(file: BlockFile, start: int, stop: int) -> int:
-    """The first position in `[start, stop)` where a length, a level below 64 and a CRC-64 fit; `stop` if none does."""
+    """Return the first position in `[start, stop)` where length, level (below 64) and CRC-64 of a block fit; or
+    `stop`."""
     source = file.source
     base = start
     while base < stop:
@@ -356,7 +357,7 @@ def _search(file: BlockFile, start: int, stop: int) -> int:
 def _lose(recovery: Recovery, start: int, end: int, hints: dict[int, tuple[int, int]], offsets: list[int]) -> None:
     """Account for a range without an intact block, and for the block there, if the index refers to one.
 
-    `offsets` are those of `hints`, in order.
+    `hints`: size and level of the blocks that the index names, by offset; `offsets` are those of `hints`, in order.
     """
     source = recovery.file.source
     named = offsets[bisect_left(offsets, start) : bisect_left(offsets, end)]
@@ -373,7 +374,7 @@ def _lose(recovery: Recovery, start: int, end: int, hints: dict[int, tuple[int, 
     except ExhumeError as error:
         why, code = error.message, error.code
     # Divide the range by the blocks that the index refers to.
-    at = start
+    at = start  # end of what is accounted for
     for offset in named:
         size, level = hints[offset]
         if offset > at:
@@ -409,7 +410,7 @@ def _guess_codec(recovery: Recovery, block: RawBlock) -> bool:
 
 
 def _payloads(recovery: Recovery, jobs: int) -> Iterator[tuple[bytes, bytes]]:
-    """The payloads of the kept blocks and their compressed form, in the order of the file."""
+    """Yield the payloads of the kept blocks and their compressed form, in the order of the file."""
     file = recovery.file
     return map_ordered(
         lambda kept: (file.payload(raw := file.read(kept.offset, kept.size)), bytes(raw.body[1:])), recovery.kept, jobs
@@ -417,7 +418,7 @@ def _payloads(recovery: Recovery, jobs: int) -> Iterator[tuple[bytes, bytes]]:
 
 
 def _records(recovery: Recovery, sorter: ExternalSorter, jobs: int) -> Iterator[bytes]:
-    """All kept records in ascending order, whatever order their blocks are in."""
+    """Yield all kept records in ascending order; `sorter` is used if their blocks are not in order."""
     for payload, _ in _payloads(recovery, jobs):
         for part in split_in_parts(memoryview(payload)):
             if recovery.sorted:

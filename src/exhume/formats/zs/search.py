@@ -1,5 +1,8 @@
 """From a range of records to the blocks that can hold them, and to the parts of blocks that do.
 
+Index blocks form a tree: an entry is a key and a reference to a block one level below; level 0 are data blocks.  A key
+is not smaller than all records before its block, and not larger than all records in it.
+
 Spec: zs.txt, "Key invariants".
 """
 
@@ -50,13 +53,13 @@ class RecordBounds(NamedTuple):
 
 
 def after_prefix(prefix: bytes) -> bytes | None:
-    """The smallest byte string greater than all that start with `prefix`; None when there is none."""
-    stem = prefix.rstrip(b"\xff")
+    """Return the smallest byte string greater than all that start with `prefix`; None if there is none."""
+    stem = prefix.rstrip(b"\xff")  # 255 cannot be incremented: the byte before it is
     return stem[:-1] + bytes((stem[-1] + 1,)) if stem else None
 
 
 def make_bounds(start: bytes | None, stop: bytes | None, prefix: bytes | None) -> RecordBounds:
-    """The intersection of start <= record < stop and "starts with prefix"."""
+    """Return the intersection of start <= record < stop and "starts with prefix"."""
     low, high = start, stop
     if prefix:
         low = max(low or b"", prefix)
@@ -67,7 +70,7 @@ def make_bounds(start: bytes | None, stop: bytes | None, prefix: bytes | None) -
 
 
 class IndexNode(NamedTuple):
-    """A decoded index block, split into columns."""
+    """A decoded index block: its entries, and the keys of these as a list of their own for `bisect`."""
 
     offset: int
     level: int
@@ -91,11 +94,11 @@ class Index:
 
     def __init__(self, file: BlockFile, read_head: Callable[[int, int], bytes | None]) -> None:
         self._file = file
-        self._read_head = read_head
+        self._read_head = read_head  # returns a range of the bytes that were read at opening, or None
         self._cache: Lru[int, IndexNode] = Lru(INDEX_CACHE)
 
     def root(self) -> IndexNode:
-        """The root index block.  Raises ZS-335..337, and the rules that any block may break."""
+        """Return the root index block.  Raises ZS-335..337, and the rules that any block may break."""
         header = self._file.header
         offset, size = header.root_offset, header.root_size
         cached = self._cache.get(offset)
@@ -120,9 +123,10 @@ class Index:
         return self._decode(block, payload)
 
     def _frame_root(self, offset: int, size: int) -> RawBlock | None:
-        """The block at the root offset; None when there is none.
+        """Return the block at the root offset; None if there is none.
 
-        Only if the stated length is wrong, the checksum decides here whether there is a block at all.
+        `size`: the stated length, at most up to the end of the file.  If it is wrong, the bytes may be no block at all:
+        then the checksum decides that here.
         """
         data = self._read_head(offset, offset + size) or self._file.source.read_at(offset, size)
         try:
@@ -141,7 +145,7 @@ class Index:
         return block
 
     def node(self, entry: IndexEntry, level: int) -> IndexNode:
-        """The index block of `level` that an entry refers to.  Raises ZS-330, ZS-331, ZS-333."""
+        """Return the index block of `level` that an entry refers to.  Raises ZS-330, ZS-331, ZS-333."""
         cached = self._cache.get(entry.offset)
         if cached is not None and cached.level == level:
             return cached
@@ -181,7 +185,7 @@ class Index:
         return node
 
     def plan(self, bounds: RecordBounds) -> Plan:
-        """The data blocks that can hold records in range; only one index block per level is read."""
+        """Return the data blocks that can have records in range; only one index block per level is read."""
         low, high = bounds.low or b"", bounds.high
         node = self.root()
         # The key of the nearest index entry after the path that is taken: later blocks have no smaller records.
@@ -202,6 +206,7 @@ class Index:
 
 
 LeftOut = Callable[[ExhumeError], object]
+"""Function that is called with the error of a record that is left out."""
 
 
 class Slice(NamedTuple):
@@ -230,12 +235,12 @@ class Slice(NamedTuple):
         return self.content(build_uleb128(self.size))
 
     def above_limit(self) -> ExhumeError | None:
-        """The error for a long record above the limit `payload_size`; None for any other."""
+        """Return the error for a long record above the limit `payload_size`; None for any other record."""
         assert isinstance(self.block, LargeBlock)
         return self.block.too_large(self.size) if self.size > self.block.file.limits.payload_size else None
 
     def content(self, lead: bytes = b"") -> memoryview:
-        """The long record, after some other bytes.  Raises ZS-501 above the limit `payload_size`."""
+        """Return the long record, preceded by `lead`.  Raises ZS-501 above the limit `payload_size`."""
         assert self.record is not None
         if (error := self.above_limit()) is not None:
             raise error
@@ -263,7 +268,7 @@ class FoundBlock(NamedTuple):
 def large_slices(
     block: LargeBlock, bounds: RecordBounds, *, validate: bool = False, left_out: LeftOut | None = None
 ) -> Iterator[Slice | None]:
-    """The slices of a large block that hold records in range; None last if the range ends there.
+    """Yield the slices of a large block that have records in range; None last if the range ends in this block.
 
     With `validate`, nothing of a block with damaged content is yielded.  `left_out` is called with the error of each
     long record above the limit `payload_size`, which is then not yielded.  Raises ZS-202, ZS-309, ZS-311 and ZS-312,
@@ -273,10 +278,10 @@ def large_slices(
     if validate:
         for _ in block.parts():  # raises at the damage
             pass
-    before = 0
+    before = 0  # records in the parts so far
     part: PayloadPart | None = None
     for part in block.parts():
-        if part.record is None:
+        if part.record is None:  # many small records
             low, high = find_range(part.data, bounds.low, bounds.high)
             count, size = scan_records(part.data).records, len(part.data)
             if low < high:
@@ -285,7 +290,7 @@ def large_slices(
                 yield None
                 return
             before += count
-        else:
+        else:  # one long record
             record, size = part.record, part.size
             if bounds.high is not None and _head(record, size, bounds.high) >= bounds.high:
                 yield None
@@ -303,7 +308,10 @@ def large_slices(
 
 
 def _head(record: ForwardReader, size: int, bound: bytes) -> bytes:
-    """The beginning of a record, as long as a bound that it is compared with."""
+    """Return the beginning of a record, as long as a bound: comparing that decides as comparing the record does.
+
+    If the beginning equals the bound, the record is not smaller than it.
+    """
     most = min(size, len(bound))
     return record.peek(most)[:most]
 
@@ -312,7 +320,8 @@ T = TypeVar("T")
 
 
 class OpenFile(Protocol):
-    """An open file; see `reader.ZsArchive`."""
+    """The properties of `reader.ZsArchive` that other modules use; a protocol, because `reader` imports these
+    modules."""
 
     source: Source
     limits: Limits

@@ -1,6 +1,9 @@
 """A ZS file as a section map: magic and header, then block after block.
 
-Spec: zs.txt, "Layout details"."""
+A section map (see `layout.sections`) describes each byte of a file: for `explain`, `list --sections` and the like.
+
+Spec: zs.txt, "Layout details".
+"""
 
 from __future__ import annotations
 
@@ -32,11 +35,12 @@ if TYPE_CHECKING:
 READERS = 8
 """Index blocks of a remote file that are requested at the same time."""
 
+# Specifications (ksy files) of the decompressed payloads, by kind of block.
 PAYLOAD_SCHEMAS = {"data": "zs_data_block", "index": "zs_index_block"}
 
 
 def section_map(archive: OpenFile) -> SectionMap:
-    """The sections of an open file; after the last block that can be framed, one section of unread bytes."""
+    """Return the sections of an open file; after the last block that can be framed, one section of unread bytes."""
     return SectionMap([(archive.source, _sections(archive.file))])
 
 
@@ -53,7 +57,7 @@ def outline(archive: OpenFile) -> SectionMap:
 
 
 def inspect(source: Source | Tree, *, limits: Limits) -> SectionMap:
-    """The sections of a file whose header is wrong, as far as the header can be distinguished from the rest."""
+    """Return the sections of a file whose header is wrong, as far as it shows where the blocks start."""
     assert isinstance(source, Source)
     return SectionMap([(source, _remains(source, limits))])
 
@@ -79,15 +83,20 @@ def _remains(source: Source, limits: Limits) -> Iterator[SectionItem]:
 
 
 def _reason(head: Head) -> str:
+    """Return the problems of the head in words."""
     return "; ".join(error.message for error in head.problems)
 
 
 def _indexed(archive: OpenFile) -> list[tuple[int, int, int]]:
-    """`(offset, size, level)` of every block, in file order."""
+    """Return `(offset, size, level)` of every block by the index, in file order.
+
+    Blocks that the index does not name are found by reading the gaps.  Raises the error of an index block, and ZS-330
+    for references that overlap or end inside another block.
+    """
     header, index = archive.header, archive.index
     root = index.root()
     found = [(header.root_offset, header.root_size, root.level)]
-    nodes: Iterable[IndexNode] = [root]
+    nodes: Iterable[IndexNode] = [root]  # the index blocks one level above `level`
     for level in range(root.level - 1, -1, -1):
         following: list[IndexEntry] = []
         for node in nodes:  # one at a time: keys may be as long as records
@@ -98,7 +107,7 @@ def _indexed(archive: OpenFile) -> list[tuple[int, int, int]]:
     found.sort()
     out: list[tuple[int, int, int]] = []
     at = header.blocks_offset
-    for offset, size, level in [*found, (archive.source.size, 0, 0)]:
+    for offset, size, level in [*found, (archive.source.size, 0, 0)]:  # the last one for a gap at the end
         if offset < at:
             raise checks.REF_DANGLING.error(span=archive.source.span(offset, offset + size))
         if offset > at:  # extension blocks, and blocks that nothing refers to
@@ -112,10 +121,12 @@ def _indexed(archive: OpenFile) -> list[tuple[int, int, int]]:
 
 
 def _node(index: Index, level: int, entry: IndexEntry) -> IndexNode:
+    """Return the index block of an entry: `Index.node` with the arguments in the order that `partial` needs."""
     return index.node(entry, level)
 
 
 def _sections(file: BlockFile, blocks: Iterable[tuple[int, int, int]] | None = None) -> Iterator[SectionItem]:
+    """Yield the sections of the file; `blocks` are (offset, size, level), None: read them."""
     yield from _head(file)
     yield from _blocks(file, file.header.blocks_offset, file.header.codec, blocks)
 
@@ -128,6 +139,7 @@ def _head(file: BlockFile) -> Iterator[Section]:
         source.span(0, header.blocks_offset),
         schema="zs",
         check=partial(_header_check, file),
+        # The SHA-256 in the header is that of all data: checking it reads the whole file.
         covers=lambda chain: source.size if chain[-1].name == "sha256_data" else 0,
     )
     at = PREAMBLE.size + FIXED_HEADER.size
@@ -141,7 +153,10 @@ def _head(file: BlockFile) -> Iterator[Section]:
 def _blocks(
     file: BlockFile, start: int, codec: str | None, blocks: Iterable[tuple[int, int, int]] | None = None
 ) -> Iterator[SectionItem]:
-    """The blocks from `start` on; without a known codec, only their stored bytes."""
+    """Yield the blocks from `start` on; without a known codec, only their stored bytes.
+
+    `blocks` as for `_sections`.
+    """
     found = _Blocks(file, codec, start, framed=blocks is None)
     try:
         for offset, size, level in file.frames(start) if blocks is None else blocks:
@@ -159,7 +174,11 @@ class _Blocks:
     """Blocks that follow each other, each of which becomes a section when it is examined."""
 
     def __init__(self, file: BlockFile, codec: str | None, start: int, *, framed: bool) -> None:
-        """Start without blocks; the first one starts at `start`."""
+        """Start without blocks; the first one starts at `start`.
+
+        `framed`: the bounds are from the blocks themselves, not from the index.  The arrays are compact, as there may
+        be millions of blocks: bounds (absolute offsets), levels, and the number of each block among those of its kind.
+        """
         self._file = file
         self._codec = codec
         self._framed = framed
@@ -188,10 +207,12 @@ class _Blocks:
             yield SectionRun(name, bounds, self._levels, make=self._make, names=self._names, claims=self._claims)
 
     def _names(self) -> Iterator[str]:
+        """Return the names of all sections, in order."""
         kinds = {level: kind_of(level) for level in set(self._levels)}
         return (f"{kinds[level]}-{ordinal}" for level, ordinal in zip(self._levels, self._ordinals, strict=True))
 
     def _claims(self, first: int, last: int) -> bool:
+        """Return whether each byte of these sections is known to be described, without making them."""
         return self._framed  # length, level, payload and checksum are all that there is between two blocks
 
     def _make(self, number: int) -> Section:
@@ -199,7 +220,7 @@ class _Blocks:
         file, level = self._file, self._levels[number]
         kind = kind_of(level)
         start, end = self._bounds[number] - file.source.origin, self._bounds[number + 1] - file.source.origin
-        packed = self._codec is not None and kind != "extension"
+        packed = self._codec is not None and kind != "extension"  # whether the payload can be decompressed
         return Section(
             f"{kind}-{self._ordinals[number]}",
             file.source.span(start, end),
@@ -215,12 +236,13 @@ class _Blocks:
 
 
 def _pieces(block: LargeBlock) -> Iterator[bytes]:
+    """Yield the payload of a block in chunks, after a check of its checksum."""
     block.check()
     yield from block.payload()
 
 
 def _header_check(file: BlockFile, chain: Sequence[Field]) -> Check:
-    """The CRC-64 of the header itself, or the SHA-256 of all payloads."""
+    """Check the CRC-64 of the header itself, or, if the last field of `chain` is that, the SHA-256 of all payloads."""
     if chain[-1].name != "sha256_data":
         return header_check(file.source)
     digest = sha256()

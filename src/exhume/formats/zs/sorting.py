@@ -1,4 +1,7 @@
-"""Sorting records that do not fit in memory: sorted runs in temporary files, then a merge."""
+"""Sorting records that do not fit in memory: sorted runs in temporary files, then a merge.
+
+A run is a part of the records that fits in memory.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ SORT_MEMORY = 64 << 20
 """Bytes of records, and of the objects that hold them, that are sorted at once."""
 
 RECORD_OVERHEAD = 64
-"""Memory that a record takes beyond its own bytes."""
+"""Bytes of memory that a record takes beyond its own bytes: the header of the object, and its place in a list."""
 
 FAN_IN = 64
 """Runs merged at once; more are merged in several passes."""
@@ -33,9 +36,9 @@ class ExternalSorter:
 
     def __init__(self, memory: int = SORT_MEMORY) -> None:
         self._memory = memory
-        self._records: list[bytes] = []
-        self._cost = 0
-        self._runs: list[IO[bytes]] = []
+        self._records: list[bytes] = []  # records that are not in a run yet
+        self._cost = 0  # bytes of memory that they take
+        self._runs: list[IO[bytes]] = []  # temporary files
 
     def add(self, records: Iterable[bytes]) -> None:
         """Add records."""
@@ -46,7 +49,7 @@ class ExternalSorter:
                 self._spill()
 
     def __iter__(self) -> Iterator[bytes]:
-        """All records, sorted.  They can be iterated once."""
+        """Yield all records, sorted.  They can be iterated once."""
         if not self._runs:
             self._records.sort()
             yield from self._records
@@ -62,6 +65,7 @@ class ExternalSorter:
         yield from heapq.merge(*map(_read_run, self._runs))
 
     def _spill(self) -> None:
+        """Write the records in memory as a run."""
         self._records.sort()
         self._runs.append(self._write_run(self._records))
         self._records = []
@@ -108,11 +112,12 @@ def _read_run(run: IO[bytes]) -> Iterator[bytes]:
             yield from split_records(data[:end])
             rest, want = data[end:], RUN_CHUNK
         else:
-            rest, want = data, len(data)
+            rest, want = data, len(data)  # a record larger than a chunk: read twice as much
 
 
 def feed(sorter: ExternalSorter, file: BinaryIO, shape: Framing, *, progress: Progress = no_progress) -> None:
-    """Add the records of a file object to a sorter.  Raises the `WriterError` that reading the input raises."""
+    """Add the records of a file object, in the framing `shape`, to a sorter.  Raises `WriterError` as
+    `iter_payloads`."""
     done = 0
     for payload, taken in iter_payloads(file, shape, BLOCK_SIZE):
         sorter.add(split_records(payload))

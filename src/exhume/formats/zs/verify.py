@@ -1,6 +1,10 @@
 """The walks over a whole file: `verify`, which reports every broken rule and ends only at broken framing, and
 `scan_archive`, which counts.
 
+A block has a length, by which the next one is found (framing), a level (0: data, 1 to 63: index, above: extension), a
+compressed payload and a checksum.  Threads examine each block by itself; then one thread adds them in file order to
+what concerns several blocks: order of records, references of the index, SHA-256 of the data.
+
 Spec: zs.txt; the rules are in `checks`.
 """
 
@@ -41,14 +45,18 @@ class ExaminedBlock:
     level: int
     findings: list[Finding] = field(default_factory=list)
     payload: bytes | None = None
+    """That of a data block, decompressed; None if it was not read or is damaged."""
     scan: Scan | None = None
+    """Its records: number, places of the first and the last, and of the first that is out of order."""
     entries: list[IndexEntry] | None = None
+    """Those of an index block; None if they could not be read."""
     large: LargeBlock | None = None
     """A data block that is too large for memory; it is examined when it is added."""
 
 
 def examine(file: BlockFile, block: RawBlock | LargeBlock, *, quick: bool) -> ExaminedBlock:
-    """Check one block by itself: checksum, decompression, syntax, order."""
+    """Check one block by itself: checksum, decompression, syntax, order.  With `quick`, data blocks are not
+    decompressed."""
     found = ExaminedBlock(block.offset, block.size, block.level)
     try:
         if isinstance(block, LargeBlock):
@@ -112,7 +120,7 @@ def verify_source(
     jobs: int = 1,
     progress: Progress = no_progress,
 ) -> Iterator[Finding]:
-    """Every broken rule of a ZS file, in file order; what concerns the file as a whole comes last.
+    """Yield every broken rule of a ZS file, in file order; rules about the file as a whole come last.
 
     `quick` leaves out everything that needs records: their order, keys against records, the SHA-256.
     """
@@ -126,31 +134,32 @@ def verify_source(
         yield checks.METADATA_TWICE.finding(span=head.metadata_span, actual=key)
     if head.blocks_offset is None:
         return
-    header = head.header or Header(0, 0, 0, b"", b"", b"")
+    header = head.header or Header(0, 0, 0, b"", b"", b"")  # blocks can be framed without it
     file = BlockFile(source, header, limits)
     yield from _BlockWalk(file, head.blocks_offset, known=head.header is not None, quick=quick).run(jobs, progress)
 
 
 class _BlockWalk:
-    """One pass over the blocks."""
+    """One pass over the blocks, which collects what concerns several of them."""
 
     def __init__(self, file: BlockFile, start: int, *, known: bool, quick: bool) -> None:
         """Start at the first block. `known` is whether the header's sizes can be trusted."""
         self.file = file
-        self.start = self.end = start
+        self.start = self.end = start  # `end`: of the last block so far
         self.known = known
         self.quick = quick
         self.references = References(file)
         self.digest = sha256()
-        self.complete = True
-        self.data_whole = not quick and file.decoder is not None
-        self.index_whole = file.decoder is not None
+        self.complete = True  # whether framing reached the end of the file
+        self.data_whole = not quick and file.decoder is not None  # whether all data blocks were decompressed
+        self.index_whole = file.decoder is not None  # whether all index blocks were read
 
     def run(self, jobs: int, progress: Progress) -> Iterator[Finding]:
-        """All findings about blocks."""
+        """Yield all findings about blocks; up to `jobs` threads examine them."""
         file = self.file
 
         def work(item: RawBlock | LargeBlock | ExhumeError) -> ExaminedBlock | ExhumeError:
+            """Examine a block; an error of framing is passed on in its place."""
             return item if isinstance(item, ExhumeError) else examine(file, item, quick=self.quick)
 
         keep_freed_memory()
@@ -236,19 +245,20 @@ class _BlockWalk:
 
 
 _MALFORMED = (checks.RECORD_CUT.code, checks.INTEGER_FORM.code)
-"""Rules about records; the payload itself was decompressed."""
+"""Codes of rules about records: if one is broken, the payload itself was decompressed."""
 
 
 def scan_archive(archive: OpenFile, jobs: int = 1) -> dict[str, Any]:
-    """Blocks, stored and decompressed bytes by level, records, smallest and largest block payload, ratio; `jobs`
-    threads decompress.
+    """Return statistics of an archive for `exhume stats`: blocks, records and bytes, also by level.
+
+    `jobs` threads decompress; sizes are in bytes, `ratio` is decompressed to stored data.
 
     Propagates errors from reading the whole file.
     """
     file = archive.file
 
     def examine(block: RawBlock) -> tuple[int, int, int, int]:
-        """Level and stored size of a block, the size of its payload, and the records in it."""
+        """Return level and stored size of a block, the size of its payload, and the number of records in it."""
         if not (block.is_data or block.is_index):
             file.check(block)
             return block.level, block.size, 0, 0
@@ -262,7 +272,7 @@ def scan_archive(archive: OpenFile, jobs: int = 1) -> dict[str, Any]:
     keep_freed_memory()
     levels: dict[int, dict[str, int]] = {}
     records = payload_total = stored_total = 0
-    payload_sizes: list[int] = [0, 0]
+    payload_sizes: list[int] = [0, 0]  # smallest (0: none yet) and largest of a data block
     # Add up the blocks by level.
     for level, stored, size, count in map_ordered(examine, file.walk(archive.header.blocks_offset), jobs):
         row = levels.setdefault(level, {"level": level, "blocks": 0, "stored_bytes": 0, "payload_bytes": 0})

@@ -1,6 +1,11 @@
 """Writing ZS files: blocks, index and header, in parallel if requested; a half-written file never looks complete.
 
-Spec: zs.txt; order of writing: "Magic number"."""
+Data blocks have level 0; an index block has the keys and places of blocks one level below, and is written after them.
+The last one, the root, refers to all others directly or not.  The header, which comes first, is written again at the
+end.
+
+Spec: zs.txt; order of writing: "Magic number".
+"""
 
 from __future__ import annotations
 
@@ -49,16 +54,16 @@ BRANCHING_FACTOR = 1024
 """Usual number of entries of an index block."""
 
 LARGEST_BLOCK = DEFAULT_LIMITS.payload_size
-"""Bytes of the payload of a block that readers hold in memory by default."""
+"""Most bytes of a payload: as many as readers keep in memory by default (the limit `payload_size`)."""
 
 LARGEST_INDEX = 64 << 20
-"""Bytes of keys after which an index block of at least two entries ends."""
+"""Bytes of keys after which an index block of at least two entries ends: long keys must not make it too large."""
 
 LARGEST_KEY = 1 << 16
 """Bytes of a first record above which its shortest sufficient prefix is the key."""
 
 UNKNOWN_OFFSET = (1 << 63) - 1
-"""Root offset of a file that is not finished."""
+"""Root offset of a file that is not finished: larger than any file."""
 
 
 class ZsWriter(Writer):
@@ -129,11 +134,11 @@ class ZsWriter(Writer):
         self._encode = partial(_encode, self._compress)
         self._calls = OrderedCalls(self._encode, self._jobs)
         self._digest = sha256()
-        self._last: bytes | memoryview | None = None
+        self._last: bytes | memoryview | None = None  # the last record written
         self._pending: list[list[IndexEntry]] = []
         self._keys: dict[int, int] = {}  # bytes of the keys of those, by level
-        self._buffer: list[bytes] = []
-        self._buffered = 0
+        self._buffer: list[bytes] = []  # records of the next data block, from `add`
+        self._buffered = 0  # their size in bytes
         self._closed = False
         keep_freed_memory()
         self._output = AtomicFile(target, overwrite=overwrite)
@@ -143,7 +148,7 @@ class ZsWriter(Writer):
         except BaseException:
             self.abort()
             raise
-        self._offset = self._header.blocks_offset
+        self._offset = self._header.blocks_offset  # end of the file so far
 
     @property
     def size(self) -> int:
@@ -306,6 +311,7 @@ class ZsWriter(Writer):
         file.write(build_preamble(magic, len(raw)) + raw + build_checksum(checksum))
 
     def _sync(self) -> None:
+        """Make sure that all written bytes are on the disk."""
         self._output.sync()
 
     def finish(self) -> None:
@@ -345,6 +351,7 @@ class ZsWriter(Writer):
         self._output.abort()
 
     def _close(self) -> None:
+        """Reject further records, and end the threads."""
         self._closed = True
         self._calls.close()
 
@@ -364,14 +371,16 @@ def _encode(compress_payload: Compressor, block: tuple[bytes, bytes | None]) -> 
 
 
 def iter_payloads(file: BinaryIO, shape: Framing, block_size: int) -> Iterator[tuple[bytes, int]]:
-    """The records of a file as payloads of about `block_size` bytes, with the input bytes each took.
+    """Yield the records of a file as payloads of about `block_size` bytes, with the number of input bytes each took.
+
+    `shape` is the framing of the records in the file.
 
     Raises `WriterError` for input that ends inside a record, for lengths not in their shortest form, and for a record
     above `LARGEST_RECORD`.
     """
     held = bytearray()  # grows in place, unlike bytes: one record may be large
-    want = block_size
-    offset = 0
+    want = block_size  # bytes to have before the next try to take records
+    offset = 0  # of `held` in the input
     while True:
         is_end = not _read_more(file, held, max(want - len(held), 4096))
         try:
