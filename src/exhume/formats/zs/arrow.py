@@ -44,8 +44,8 @@ if TYPE_CHECKING:
 
 Errors = Literal["raise", "replace"]
 
-RECORD: Final = "record"
-SEPARATED: Final = "separated-values"
+RECORD: Final = "record"  # name of the column of whole records
+SEPARATED: Final = "separated-values"  # the only `type` of a record format
 
 # The numbers that fields may have, by type in the record format.
 _NUMBERS: Final = {

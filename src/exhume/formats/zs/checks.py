@@ -21,6 +21,8 @@ from exhume.errors import (
 from exhume.findings import RuleTable, Severity
 
 RULES = RuleTable("ZS")
+# A rule is (number, title of the finding, section of the specification, ...); `hint`: cause and remedy for the user;
+# `error`: the exception that readers raise (default: `StructureError`).
 _rule = RULES.rule
 
 # 1xx: is this a ZS file that can be read?

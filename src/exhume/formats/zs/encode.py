@@ -33,6 +33,7 @@ records for lzma; the numbers are those of libdeflate and xz; `stored` wraps pay
 `isal` depends on the processor."""
 
 Compressor = Callable[[bytes], bytes]
+"""Function from a payload to its compressed form."""
 
 
 def compressor(codec: Codec, level: str | int | None = None) -> Compressor:

@@ -24,6 +24,7 @@ from exhume.native.kernel import (
 )
 
 LENGTH_PREFIXES = ("uleb128", "u64le")
+"""Names of the kinds of lengths before records; u64le: eight bytes, least significant first."""
 
 SPLIT_SIZE = 1 << 20
 """Payload bytes that are split into record objects at a time."""

@@ -132,6 +132,7 @@ class LargeBlock:
         """
 
         def seen_chunks() -> Iterator[bytes]:
+            """Yield the chunks of the payload, after `seen` was called with each."""
             for piece in self.payload():
                 seen(piece)
                 yield piece

@@ -18,7 +18,7 @@ PREAMBLE: Final = struct.Struct(facts.Zs.prefix)
 FIXED_HEADER: Final = struct.Struct(facts.FileHeader.prefix)
 """The header up to the metadata: 80 bytes."""
 
-CRC: Final = struct.Struct(facts.Crc64.packed)
+CRC: Final = struct.Struct(facts.Crc64.packed)  # a CRC-64, as its low and high 32 bits
 ENVELOPE_SIZE: Final = PREAMBLE.size + CRC.size
 """Bytes around the header data; the first block starts this much plus the header length into the file."""
 

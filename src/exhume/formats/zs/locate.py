@@ -17,6 +17,7 @@ from exhume.io.source import Source
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.recovery import LARGE, CarvedArchive, CarveVerdict, VerifiedBy
 
+# Findings after which the next block cannot be located.
 _BROKEN_FRAMING = frozenset({checks.BLOCK_CUT.code, checks.BLOCK_LENGTH.code, checks.BLOCK_EMPTY.code})
 
 

@@ -17,7 +17,7 @@ from exhume.parts import Part, Selection
 KEY = 128
 """Bytes of a key that are kept as a bound: the shortened key sorts before the whole one, so it is a bound, too."""
 
-_BOUNDS = ("start", "stop", "prefix")
+_BOUNDS = ("start", "stop", "prefix")  # options that select a range
 
 
 def plan(archive: ZsArchive, size: int | None, options: dict[str, Any]) -> Iterator[Part]:

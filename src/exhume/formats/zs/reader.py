@@ -283,6 +283,7 @@ class ZsArchive(RecordArchive):
         """Count the records in range without making objects of them, on `jobs` threads.  Raises as `records` does."""
 
         def call(piece: Slice) -> int:
+            """Return the number of records in a slice."""
             if piece.record is not None:
                 return 1
             try:

@@ -84,6 +84,7 @@ class KeyBounds(NamedTuple):
 def _order(left: Iterable[Buffer], right: Iterable[Buffer]) -> int:
     """Compare two byte strings that come in chunks: -1 if the first is smaller, 1 if it is larger, 0 if equal."""
     one, other = iter(left), iter(right)
+    # The parts of the current chunks that were not compared yet; empty at the end of a string.
     mine, its = memoryview(b""), memoryview(b"")
     while True:
         mine, its = (held or memoryview(next(pieces, b"")) for held, pieces in ((mine, one), (its, other)))

@@ -341,8 +341,7 @@ def _resume(file: BlockFile, damaged: int, offsets: list[int]) -> int:
 
 
 def _search(file: BlockFile, start: int, stop: int) -> int:
-    """Return the first position in `[start, stop)` where length, level (below 64) and CRC-64 of a block fit; or
-    `stop`."""
+    """Return the first position in `[start, stop)` where length, level and CRC-64 of a block fit; `stop` if none."""
     source = file.source
     base = start
     while base < stop:

@@ -6,6 +6,7 @@
 # Order of numbers: signed integers and floats are stored as unsigned "keys" whose order is that of the numbers, so that
 # one radix sort serves both.  For an integer the sign bit is flipped; see `agg_number` for floats.
 
+# Return the smallest or largest of int64 or float64 `values` in the chosen rows; None if there is none.
 def clps_extreme(values, bytes mask, bint is_float, bint largest):
     cdef Py_buffer view
     cdef Py_ssize_t i, count
@@ -37,6 +38,7 @@ def clps_extreme(values, bytes mask, bint is_float, bint largest):
         PyBuffer_Release(&view)
 
 
+# Count int64 `values` by span of `width`: return pairs (number of the span, count) as int64, ascending.
 def clps_spans(values, bytes mask, int64_t width):
     cdef Py_buffer view
     cdef Py_ssize_t i, count
@@ -571,6 +573,8 @@ cdef class ClpsDistinct:
         enc_buf_free(&self.seen)
 
     def add(self, ClpsProgram program not None, bytes mask, bint is_json=False, bint has_strings=True):
+        # Add what the program prints of each chosen row: strings, or, with `is_json`, JSON values.  Return a fault or
+        # None.
         cdef Out out
         cdef Trouble trouble
         cdef Py_ssize_t row
@@ -606,6 +610,7 @@ cdef class ClpsDistinct:
             free(out.data)
 
     def add_numbers(self, values, bytes mask, bint is_float):
+        # Add the chosen ones of a buffer of int64 or float64.
         cdef Py_buffer view
         cdef Py_ssize_t i, count
         cdef const char* chosen = NULL
@@ -623,6 +628,7 @@ cdef class ClpsDistinct:
             PyBuffer_Release(&view)
 
     def add_entries(self, ClpsStrings strings not None, ids, bytes mask):
+        # Add the entries that the chosen ids (uint64) name; return the first row whose id does not exist, or -1.
         cdef Py_buffer view
         cdef Py_ssize_t i, count, bad = -1
         cdef const char* chosen = NULL
@@ -657,15 +663,15 @@ cdef class ClpsDistinct:
         finally:
             PyBuffer_Release(&view)
 
-    def put(self, bytes text not None):
+    def put(self, bytes text not None):  # add one string
         agg_text(&self.texts, <const unsigned char*>bytes_text(text), PyBytes_GET_SIZE(text))
 
-    def rest_of(self):
+    def rest_of(self):  # return the JSON that has to be parsed in Python, and forget it
         out = agg_texts(&self.rest)
         enc_dictionary_clear(&self.rest)
         return out
 
-    def numbers_of(self, bint is_float):
+    def numbers_of(self, bint is_float):  # return the distinct numbers, sorted, as bytes of int64 or float64
         cdef EncBuf out
         cdef AggNumbers* numbers = &self.numbers[is_float]
         cdef size_t i
@@ -722,7 +728,7 @@ cdef class ClpsDistinct:
         at[0] += 1
         return text
 
-    def texts_of(self):
+    def texts_of(self):  # return the distinct strings, sorted by their bytes
         cdef size_t at = 0
         cdef const unsigned char* text
         out = []
@@ -735,6 +741,8 @@ cdef class ClpsDistinct:
             out.append(bytes_of(<const char*>text + sizeof(uint64_t), agg_size(text)))
 
     def lines(self, int kind, size_t start, size_t target):
+        # Return distinct values of one kind as lines of JSON, up to `target` bytes, and the position of the next one.
+        # `start` is 0 or the position that the last call returned.
         cdef EncBuf out
         cdef AggNumbers* numbers = &self.numbers[kind == AGG_FLOAT]
         cdef const unsigned char* text

@@ -27,7 +27,7 @@ from exhume.formats.clp_s.read.kernel import ClpsProgram
 if TYPE_CHECKING:
     from exhume.formats.clp_s.query.matches import MatchingRows
 
-Value = int | float | str | bool
+Value = int | float | str | bool  # a distinct value
 Number = int | float
 
 AGGREGATES: Final = ("min", "max", "unique")

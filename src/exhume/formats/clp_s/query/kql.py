@@ -47,9 +47,10 @@ MAX_DEPTH: Final = 250
 _SPACE = frozenset(" \t\r\n")
 # Characters that mean nothing else, and escapes; a backslash that escapes nothing ends the word.
 _WORD = re.compile(r"""(?:[^\\():<>"{} \t\r\n]|\\[trn\\():<>"*?{}.@$!#]|\\u[0-9a-fA-F]{4})+""")
-_FUNCTIONS = ("timestamp(", "date(")
+_FUNCTIONS = ("timestamp(", "date(")  # with the parenthesis: without it, they are words
 _KEYWORDS = frozenset(("and", "or", "not"))
 
+# Kinds of tokens, as error messages name them.
 END, WORD, QUOTED, FUNCTION, RANGE, KEYWORD = "the end of the query", "word", "quoted", "function", "range", "keyword"
 
 

@@ -105,6 +105,7 @@ cdef Py_ssize_t unescaped(const uint8_t* text, Py_ssize_t size, uint8_t* plain) 
     return done
 
 
+# Return the indices of the entries that match a pattern; `unescape`: without the backslashes in the entries.
 def clps_find(ClpsStrings strings, codes, bint fold, bint unescape):
     cdef Wild wild
     cdef Py_ssize_t index, size, least
@@ -157,6 +158,7 @@ cdef int compare_op(str op) except -1:
     raise KeyError(op)
 
 
+# Return the mask of `value op operand` for a buffer of int64.
 def clps_compare_int(const uint8_t[::1] values, str op, int64_t operand):
     cdef Py_ssize_t rows = values.shape[0] // 8, row
     cdef int kind = compare_op(op)
@@ -185,6 +187,7 @@ def clps_compare_int(const uint8_t[::1] values, str op, int64_t operand):
     return mask
 
 
+# Return the mask of `value op operand` for a buffer of float64.
 def clps_compare_float(const uint8_t[::1] values, str op, double operand):
     cdef Py_ssize_t rows = values.shape[0] // 8, row
     cdef int kind = compare_op(op)
@@ -213,6 +216,7 @@ def clps_compare_float(const uint8_t[::1] values, str op, double operand):
     return mask
 
 
+# Return the mask of the ids (the lowest `bits` of uint64) whose byte in `table` is set.
 def clps_lookup(const uint8_t[::1] ids, bytes table, int bits):
     cdef Py_ssize_t rows = ids.shape[0] // 8, row
     cdef uint64_t size = len(table), low = ~<uint64_t>0, ident

@@ -42,7 +42,7 @@ ALL: Final = 255
 TYPE_NAMES: Final = ("integer", "float", "text", "string", "boolean", "array", "null", "time")
 
 _INT64_MIN: Final = -(1 << 63)
-NANOSECONDS: Final = 1_000_000_000
+NANOSECONDS: Final = 1_000_000_000  # per second
 
 
 def type_names(types: int) -> list[str]:
@@ -85,7 +85,7 @@ def integer_of(value: float, op: str, dialect: Dialect) -> tuple[int | None, int
     if isinstance(value, int):
         return value, value
     if op != EQUAL and not dialect.truncates:
-        # int = math.ceil( | Integers are compared, so round towards the range: `< 1.5` is `< 2`, and `> 1.5` is `> 1`.
+        # Integers are compared, so round towards the range: `< 1.5` is `< 2`, and `> 1.5` is `> 1`.
         rounded: float | int = math.ceil(value) if op in (LESS, GREATER_EQUAL) else math.floor(value)
     else:
         rounded = math.trunc(value)
@@ -241,7 +241,7 @@ def _compile(pattern: str) -> tuple[str, dict[str, list[str]]]:
         if c != "\\":
             out.append(re.escape(c))
             continue
-        code = pattern[at : at + 1]
+        code = pattern[at : at + 1]  # "" at the end of the pattern, which is rejected below
         at += 1
         # Specifiers with content in braces: names of months or weekdays, a zone, or optional characters.
         if code in ("B", "A", "O", "z", "o"):

@@ -26,6 +26,7 @@ _INTEGER = re.compile(rb"0|-?[1-9][0-9]{0,17}")
 
 Buffer = bytes | bytearray | memoryview
 
+# Operators of a query, as it spells them.
 OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
     ":": operator.eq,
     "<": operator.lt,

@@ -46,7 +46,7 @@ LITERAL_TYPES: Final = {
 }
 """The literal type of each node type; other nodes have none."""
 
-_KNOWN: Final = frozenset(LITERAL_TYPES)
+_KNOWN: Final = frozenset(LITERAL_TYPES)  # node types that have values
 
 MANY_CHILDREN: Final = 8
 """Number of children of a node above which they are indexed by key."""

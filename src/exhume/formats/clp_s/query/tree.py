@@ -196,6 +196,7 @@ Expression = Filter | Not | And | Or
 # libstdc++'s istream extraction, which decides what counts as a number: a sign, digits, a point, an exponent; no
 # hexadecimal, no infinities.
 _FLOAT: Final = rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
+# First byte of a number after its sign: a cheap test before the expression.
 _FLOAT_STARTS: Final = frozenset(bytes((code,)) for code in b".0123456789")
 # Escapes in a query, by the character after the backslash: its bytes, or those that stand for themselves.
 _SIMPLE_ESCAPES = {"t": b"\t", "r": b"\r", "n": b"\n", "b": b"\b", "f": b"\f"}

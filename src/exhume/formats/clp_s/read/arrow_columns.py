@@ -32,7 +32,8 @@ EXACT: Final = 1 << 53
 """2^53: up to here float64 holds every integer."""
 
 RowNumbers = range | Sequence[int]
-"""Sequence[int] | Rows of a table by number: a range, or a list, such as the rows that a search found."""
+"""Rows of a table by number: a range, or a list, such as the rows that a search found."""
+# Node types whose values are strings in the record: as text, they lose nothing.
 _STRINGS: Final = frozenset({NodeType.VAR_STRING, NodeType.CLP_STRING, NodeType.DATE_STRING})
 
 

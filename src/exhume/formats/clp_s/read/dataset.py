@@ -127,6 +127,7 @@ def _in_run_order(run: list[ClpSArchive]) -> list[ClpSArchive]:
     position = {name: number for number, name in enumerate(_file_order([names[id(archive)] for archive in run]))}
 
     def key(archive: ClpSArchive) -> tuple[int, int]:
+        """Return the place of the archive's first file in the order, and the split number of that file (0: none)."""
         ranges = archive.range_index
         split = ranges[0].properties.get("_file_split_number") if ranges else 0
         return position[names[id(archive)][0]], split if isinstance(split, int) else 0

@@ -119,6 +119,8 @@ cdef class ClpsStrings:  # see the class of this name in pykernel.py
         self.strings.count = 0
 
     def __init__(self, const uint8_t[::1] payload not None, Py_ssize_t count, steps=()):
+        # Locate `count` entries, each a uint64 length and its bytes; `steps` are offsets up to which the payload is
+        # there.
         cdef int64_t size = payload.shape[0], at = 0, limit
         cdef const uint8_t* data = &payload[0] if size else <const uint8_t*>EMPTY
         cdef Py_ssize_t done = 0
@@ -242,7 +244,7 @@ cdef class ClpsStrings:  # see the class of this name in pykernel.py
             free(table)
             PyBuffer_Release(&view)
 
-    def first_not_utf8(self, Py_ssize_t start, Py_ssize_t stop):
+    def first_not_utf8(self, Py_ssize_t start, Py_ssize_t stop):  # index of the entry, or -1
         cdef Py_ssize_t index, found = -1
         cdef Slice one
         if not 0 <= start <= stop <= self.count:
@@ -282,7 +284,7 @@ cdef class ClpsRepeated:  # see the class of this name in pykernel.py
     def __dealloc__(self):
         free(self.hashes)
 
-    def add(self, Py_ssize_t start, Py_ssize_t stop):
+    def add(self, Py_ssize_t start, Py_ssize_t stop):  # hash these entries, before `first` is called
         cdef Py_ssize_t index
         cdef Slice text
         if not 0 <= start <= stop <= self.strings.count:
@@ -396,6 +398,8 @@ cdef class ClpsLogTypes:  # see the class of this name in pykernel.py
         memset(&self.arena, 0, sizeof(Out))
 
     def __init__(self, ClpsStrings entries, bint core, bint escape, room=None):
+        # Split log types at their placeholders; `core`: the dialect from 0.4.0 on; `escape`: static text as JSON
+        # content; `room`: a function that returns a buffer of a size, for large ones.
         cdef Py_ssize_t index, i, holes = 0, used = 0, start, total = 0, size, escapes = 0
         cdef uint8_t[::1] given
         cdef const char* text
@@ -479,7 +483,7 @@ cdef class ClpsLogTypes:  # see the class of this name in pykernel.py
     def __len__(self):
         return self.count
 
-    def holes(self, Py_ssize_t index):
+    def holes(self, Py_ssize_t index):  # the placeholder bytes of a log type
         if index < 0 or index >= self.count:
             raise IndexError(index)
         cdef Hole* piece = &self.pieces[self.first[index]]
@@ -489,7 +493,7 @@ cdef class ClpsLogTypes:  # see the class of this name in pykernel.py
             piece += 1
         return bytes(found)
 
-    def literals(self, Py_ssize_t index):
+    def literals(self, Py_ssize_t index):  # the static text around them, one string more
         if index < 0 or index >= self.count:
             raise IndexError(index)
         cdef Hole* piece = &self.pieces[self.first[index]]

@@ -143,7 +143,7 @@ class Finder:
         return found
 
     def _envelope(self, found: Fragments) -> int:
-        """Read header and packets into `found`; return where the sections start (0: unknown)."""
+        """Read header and packets into `found`, and report both; return where the sections start (0: unknown)."""
         head = self._source.span(0, min(HEADER_SIZE, self._source.size))
         try:
             found.header = layout.parse_header(self._source.read_up_to(0, HEADER_SIZE), head)

@@ -68,7 +68,7 @@ cdef class ClpsMerged:  # see the class of this name in pytables.py
         free(self.views)
         free(self.data)
 
-    def odd(self):
+    def odd(self):  # the tables with rows that have to be read in Python
         cdef Shape shape
         cdef ClpsTables tables = self.tables
         cdef Py_ssize_t table
@@ -173,6 +173,7 @@ cdef class ClpsMerged:  # see the class of this name in pytables.py
             shape_close(&shape)
 
     def advance(self, order, Py_ssize_t start, Py_ssize_t stop, int64_t[::1] cursors not None):
+        # Add the rows `[start, stop)` of the order to the cursors (the next row of each table), without printing them.
         cdef Py_buffer view
         cdef Py_ssize_t i
         cdef uint32_t table
@@ -191,6 +192,7 @@ cdef class ClpsMerged:  # see the class of this name in pytables.py
     def render(self, dict programs, order, Py_ssize_t start, Py_ssize_t stop, int64_t[::1] cursors not None,
                Py_ssize_t max_size):
         cdef ClpsTables tables = self.tables
+        # Print rows `[start, stop)` of the order: return text, next position, the table there, and a `Stop`.
         # `programs` has the programs of large tables; the operations of the others are made when a row needs them, and
         # freed at the end.
         cdef Py_ssize_t count = tables.num_tables, position = start, i, size

@@ -205,14 +205,14 @@ def section_list(
 
 
 def segment_count(packet: Packet) -> int | None:
-    """`num_segments` of an ArchiveInfo packet, None when it does not say.  Raises CLPS-305."""
+    """Return `num_segments` of an ArchiveInfo packet; None if it is missing or no count.  Raises CLPS-305."""
     value = unpack(packet, checks.BAD_METADATA)
     count = value.get("num_segments") if isinstance(value, dict) else None
     return count if _is_count(count) else None
 
 
 def range_entries(packets: Sequence[Packet]) -> list[RangeEntry]:
-    """The range index: one entry per ingestion unit, in stored order.  Raises CLPS-409."""
+    """Return the range index: one entry per ingestion unit, in stored order.  Raises CLPS-409."""
     entries: list[RangeEntry] = []
     for packet in packets:
         value = unpack(packet, checks.BAD_RANGE_INDEX)

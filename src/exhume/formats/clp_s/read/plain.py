@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 ROWS: Final = 4096
 """Events (log lines) that are printed at a time."""
 
+# Node types that strings, and also the timestamp, may have.
 _TEXTS = frozenset((NodeType.CLP_STRING, NodeType.VAR_STRING))
 _TIMES = frozenset((NodeType.DATE_STRING, NodeType.TIMESTAMP))
 """Node types that the message and the timestamp may have."""

@@ -47,9 +47,11 @@ from exhume.formats.clp_s.read.pytables import merged
 
 Buffer = bytes | bytearray | memoryview
 
+# Turns a negative number into the uint64 with the same bits.
 _MASK = (1 << 64) - 1
+# As plain numbers, which are compared faster than enum members.
 _INTEGER_MARK, _ENTRY_MARK, _ESCAPE = int(Marks.INTEGER), int(Marks.DICTIONARY_ENTRY), int(Marks.ESCAPE)
-_SIGNS = {ExponentSign.PLUS: "+", ExponentSign.MINUS: "-"}
+_SIGNS = {ExponentSign.PLUS: "+", ExponentSign.MINUS: "-"}  # other values: no sign
 
 
 class ClpsStrings:

@@ -116,6 +116,7 @@ def _small_payloads(archive: TableArchive, known: KernelTables, large: set[int],
     needed = {s for index, s in enumerate(known.entries.stream_ids) if known.rows[index] and index not in large}
 
     def payload(stream: int) -> Buffer | None:
+        """Return a stream, decompressed, if it is needed and intact."""
         try:
             return archive.stream_payload(stream) if stream in needed else None
         except ExhumeError:  # reported for each table
@@ -282,6 +283,7 @@ def merge_order(tables: Sequence[Table], jobs: int = 1) -> Sequence[int]:
     """
 
     def numbers(table: Table) -> memoryview[Any]:
+        """Return the numbers of a table's records, zeros if it has none."""
         found = positions(table)  # raises the error of the table
         return memoryview(array("q", [0]) * table.num_messages) if found is None else found
 

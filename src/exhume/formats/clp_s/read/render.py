@@ -19,6 +19,7 @@ from exhume.formats.clp_s.read.template import Kind, Roots, SchemaLayout, Token
 CHUNK_SIZE = 1 << 20
 """Bytes of text after which a chunk ends (a chunk always holds whole records)."""
 
+# JSON text of the tokens without a value of their own.
 _CONSTANTS = {Kind.NULL: b"null", Kind.EMPTY_OBJECT: b"{}", Kind.EMPTY_ARRAY: b"[]"}
 _OPENERS = {Kind.OBJECT: b"{", Kind.ARRAY: b"["}
 _CLOSERS = {Kind.OBJECT: b"}", Kind.ARRAY: b"]"}

@@ -318,6 +318,7 @@ cdef class ClpsProgram:  # see the class of this name in pykernel.py
         return (trouble.kind, self.indices[trouble.operation], trouble.row, detail)
 
     def render(self, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t max_size, bytes mask=None):
+        # Print rows until `max_size` is passed or a row cannot be printed: return text, next row, fault or None.
         cdef Out out
         cdef Trouble trouble
         cdef Py_ssize_t row = start
@@ -345,6 +346,7 @@ cdef class ClpsProgram:  # see the class of this name in pykernel.py
             free(out.data)
 
     def check(self, Py_ssize_t start, Py_ssize_t stop):
+        # Return the fault of the first row that cannot be printed, or None, without printing.
         cdef Out out
         cdef Trouble trouble
         cdef Py_ssize_t last = stop, row
@@ -367,6 +369,8 @@ cdef class ClpsProgram:  # see the class of this name in pykernel.py
             free(out.data)
 
     def lines(self, rows):
+        # Print these rows, each as a `bytes` object: return the list, up to a row that cannot be printed, and its
+        # fault.
         cdef Py_ssize_t total = len(rows), i, done = 0, start = 0
         cdef Py_ssize_t* wanted = <Py_ssize_t*>malloc((2 * total + 1) * sizeof(Py_ssize_t))  # row numbers
         cdef Py_ssize_t* ends = wanted + total  # where the text of each ends, in the same allocation
@@ -405,6 +409,7 @@ cdef class ClpsProgram:  # see the class of this name in pykernel.py
 
 
     def spans(self, Py_ssize_t start, Py_ssize_t stop):
+        # Print rows into one `bytes` object: return it, the end of each row in it (int64, a 0 first), fault or None.
         cdef Out out
         cdef Trouble trouble
         cdef Py_ssize_t row = start
@@ -433,6 +438,7 @@ cdef class ClpsProgram:  # see the class of this name in pykernel.py
             free(out.data)
 
 
+# Return the running sums (modulo 2^64) of int64 differences, from `total` on, as bytes.
 def clps_undelta(values, total=0):
     cdef Py_buffer view
     cdef Py_ssize_t i, count
@@ -453,6 +459,7 @@ def clps_undelta(values, total=0):
         PyBuffer_Release(&view)
 
 
+# Return the range of the variables that these words of encoded text use, and the words counted from its start.
 def clps_variables_of(words, ClpsLogTypes log_types not None):
     cdef Py_buffer view
     cdef Py_ssize_t i, count
@@ -492,6 +499,7 @@ def clps_variables_of(words, ClpsLogTypes log_types not None):
         PyBuffer_Release(&view)
 
 
+# Return the index of the first int64 that is not above the one before it; -1 if there is none.
 def clps_disorder(values):
     cdef Py_buffer view
     cdef Py_ssize_t i, count, found = -1

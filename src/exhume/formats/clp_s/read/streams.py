@@ -64,6 +64,7 @@ class Streams(Container):
 
     def __init__(self, source: Source | Tree, *, limits: Limits = DEFAULT_LIMITS) -> None:
         super().__init__(source, limits=limits)
+        # By stream: its whole payload, or an object that decompresses parts of it (see `_opened_stream`).
         self._streams: Lru[int, Buffer | FramedPayload | PayloadPrefix | Serial] = Lru(STREAM_CACHE)
         self._layouts: Lru[int, SchemaLayout] = Lru(LAYOUTS)
         self._is_first = threading.Lock()  # see `share_variables`; never released

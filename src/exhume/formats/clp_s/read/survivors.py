@@ -122,6 +122,7 @@ class Streams:
         under_way: deque[_Stream] = deque()  # streams that were read and are being compressed, in order
 
         def payloads() -> Iterator[Payload]:
+            """Yield the payloads to compress, and note the stream of each in `under_way`."""
             for one, payload in map_ordered(self._read, range(len(self._streams)), jobs, ahead=jobs):
                 under_way.append(one)
                 yield payload

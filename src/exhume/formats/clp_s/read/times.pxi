@@ -207,7 +207,7 @@ cdef int add_time(Out* out, const Op* op, uint64_t ident, int64_t epoch) noexcep
             name = &op.names[step.names + month - 1]
             put(out, name.text, name.size)
         elif code == STEP_WEEKDAY_NAME:
-            value = (days + 4) % 7
+            value = (days + 4) % 7  # day 0 was a Thursday; names start on Sunday; negative before 1970
             name = &op.names[step.names + (value if value >= 0 else value + 7)]
             put(out, name.text, name.size)
         elif code == STEP_HOUR:
@@ -219,7 +219,7 @@ cdef int add_time(Out* out, const Op* op, uint64_t ident, int64_t epoch) noexcep
         elif code == STEP_HOUR12_SPACE:
             put_padded(out, hour12, 2, c" ")
         elif code == STEP_HOUR12_OLD or code == STEP_HOUR12_OLD_SPACE:
-            value = 12 if hour == 0 else hour - 12 if hour > 13 else hour
+            value = 12 if hour == 0 else hour - 12 if hour > 13 else hour  # as up to 0.4.1: 13 stays 13
             put_padded(out, value, 2, c"0" if code == STEP_HOUR12_OLD else c" ")
         elif code == STEP_AM_PM:
             put(out, b"AM" if hour < 12 else b"PM", 2)

@@ -81,8 +81,8 @@ _NANO: Final = {
 }
 # Groups of specifiers of the new dialect.
 _EPOCH_SPECIFIERS: Final = frozenset("ELCN")
+# (not next to those of an epoch)
 _DATE_SPECIFIERS: Final = frozenset("YymdeBAHkIlpMSJzo")
-_SUBSECOND: Final = frozenset("369T")
 
 
 @dataclass(frozen=True, slots=True)

@@ -130,7 +130,7 @@ cdef class ClpsTables:
         cdef bytes key
         if self.views != NULL:
             raise TypeError("made already")
-        self.views = <Py_buffer*>malloc(12 * sizeof(Py_buffer))
+        self.views = <Py_buffer*>malloc(12 * sizeof(Py_buffer))  # ten arrays here, two in `supply_checks`
         if self.views == NULL:
             raise MemoryError
         self.parents = <const int32_t*>self._view(parents, &size)
@@ -202,6 +202,8 @@ cdef class ClpsTables:
         free(self.key_ends)
         free(self.keys.data)
 
+    # Each `supply_...` completes operations that `_value` copies for columns of some types (`raw`, `escaped`, `text`
+    # ...).
     def supply_variables(self, ClpsStrings raw not None, ClpsStrings escaped not None):
         self.keep += [raw, escaped]
         memset(&self.raw, 0, sizeof(Op))
@@ -236,7 +238,7 @@ cdef class ClpsTables:
         self.time.num_patterns, self.time.arena = patterns.count, patterns.arena
         self.has_patterns = True
 
-    def supply_checks(self, int32_t numbered, rule_of, rules):
+    def supply_checks(self, int32_t numbered, rule_of, rules):  # for `check`: see the attributes of these names
         cdef Py_ssize_t size, i
         if self.rule_of != NULL:
             raise TypeError("supplied already")
@@ -253,6 +255,7 @@ cdef class ClpsTables:
         self.numbered, self.rule_of = numbered, rule
 
     def odd_schema(self, Py_ssize_t first):
+        # Return the next schema, from `first` on, that `_located` does not take: with unordered or invalid nodes.
         cdef Py_ssize_t i, j
         cdef const char* entries
         if first < 0:
@@ -545,6 +548,8 @@ cdef class ClpsTables:
         return S_DONE
 
     def check(self, payload, Py_ssize_t table, Py_ssize_t stop):
+        # Check the tables `[table, stop)` of one stream: return the numbers of the odd ones (uint32), the next table,
+        # and `S_DONE` or what has to be supplied.
         cdef Py_buffer view
         cdef Shape shape
         cdef Out out, odd  # scratch space; the numbers of the odd tables
@@ -642,6 +647,8 @@ cdef class ClpsTables:
                const unsigned char[::1] wanted not None):
         cdef Py_buffer view
         cdef Shape shape
+        # Join the values of the wanted nodes (all of one type) of the chosen tables: return values, `more` and owners.
+        # A table that cannot be read here is marked in `chosen`.
         cdef Out scratch, values, more, owners  # `owners`: by value, the number of its row among those of all tables
         cdef Py_ssize_t table, i, kept_values, kept_more, kept_owners
         cdef int64_t base = 0, row  # number of the table's first row, and a row of the table
@@ -702,6 +709,7 @@ cdef class ClpsTables:
             free(owners.data)
 
     def render(self, payload, Py_ssize_t table, Py_ssize_t row, Py_ssize_t stop, Py_ssize_t max_size, mask=None):
+        # Print from `row` of `table` on up to the table `stop`: return text, next table, next row, and a `Stop`.
         cdef Py_buffer view
         cdef const unsigned char[::1] flags
         cdef const unsigned char* chosen = NULL  # a byte per row, from `row` of `table` on; NULL: all rows
