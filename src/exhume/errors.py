@@ -281,6 +281,7 @@ class EntryNotFoundError(ExhumeError, KeyError):
     default_code = "EX-402"
 
     def __str__(self) -> str:
+        # `KeyError` would put the message in quotes.
         return ExhumeError.__str__(self)
 
 

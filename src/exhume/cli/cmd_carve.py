@@ -101,6 +101,7 @@ def command(
                 with search.open(image.target) as opened:
                     _write(run, opened, image.archives, place, progress)
             _report(run, image.target, image.archives, place)
+            # An image with errors fails anyway: do not read all of it again for its MD5.
             sound = bool(image.errors) or _container_matches(run, search, image, progress)
             for error in image.errors:
                 print_failed(run, image.target, error)

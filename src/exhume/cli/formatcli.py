@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 V = TypeVar("V", bound="VerbOptions")
 
 _SHORTEST = 4
-"""Bytes of the magic numbers of streams, below which nothing is recognized."""
+"""Bytes of the magic numbers of streams: a file that is followed (`--follow`) is not recognized before it has them."""
 
 READING_VERBS = ("info", "list", "cat", "extract", "search", "export")
 """Verbs that open an archive through the format's `open`, and so take its options."""

@@ -112,11 +112,14 @@ def run(
         workers: "processes" by default, because threads would take turns at running Python code; "threads" for units
             that wait more than they compute, or cannot be pickled.
         retries: Further attempts for a unit whose reading failed or whose worker died.
+        retry_delay: Seconds before the second attempt; doubled each time.
         window: Units in progress, or done and waiting for an earlier one (default: 4 for each slot of a worker).
         batch: Units sent together (default: 1 to 32, growing with the number of units, or of those seen so far).
         at_once: Units that each process or cluster's worker runs at a time, on threads of its own: for units that wait
             for storage more than they compute, where a process for each would cost too much.
+        progress: Called with (done, total or None, unit).
         total: The number of units, when it is known and `units` has no length.
+        unit: What a unit is called in the progress, in the plural.
 
     Raises `SourceError` (EX-608) when the cluster cannot be reached or is lost, `MissingDependencyError` without dask.
     """

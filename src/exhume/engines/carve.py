@@ -254,6 +254,7 @@ def find(
         for hit, index in own.scanner.scan(image, first, last, window, progress):
             described, signature = patterns[index]
             begin = hit - signature.offset
+            # Else the signature is so near the start of the image that its archive would begin before it.
             if begin >= 0:
                 # `locate` gets the start of the archive, or, where the offset is not known, that of the signature.
                 at = image.span(begin if signature.offset >= 0 else hit, hit + len(signature.magic))

@@ -77,6 +77,7 @@ class _FindingRanges:
         `first`: whether findings about the whole file belong to this section; None if there are none (in a payload).
         """
         place = self._range(section)
+        # Those that end before the section are at the front of the list, those that start after it at its end.
         candidates = range(0 if first else bisect_left(self._ends, place[0]), bisect_right(self._starts, place[1]))
         near = filter(
             lambda one: touches(self._range(one[1]), place, first=first), map(self.found.__getitem__, candidates)

@@ -96,12 +96,14 @@ def build_report(
             work.look_at(entry)
             if several:
                 progress(done, None, "files")
+        # Files of archives that are directories: join those that belong together, and salvage each such directory.
         for format in sorted(work.pieces):
             for pieces in _grouped(work.pieces[format]):
                 work.reassemble(format, pieces)
         for group in case.groups:
             output = f"{group.folder}-recovered"
             work.salvage(folder / group.folder, RecoveryOutcome(group.archives, group.number, output), group.format)
+        # Salvage the other archives that may have lost something.
         for found in case.archives:
             work.save(found)
     return case

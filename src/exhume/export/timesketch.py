@@ -97,6 +97,7 @@ def export(
                 expected=f"one of {', '.join(known)}",
                 actual=shorten(wanted),
             )
+    # The columns that become fields; that of the message has a field of its own.
     shown = [name for name in known if (columns is None or name in columns) and name != (message or "message")]
     with text_output(output, overwrite=overwrite) as file:
         write = _csv(file, shown, report) if output.lower().endswith(".csv") else _json_lines(file)

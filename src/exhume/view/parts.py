@@ -112,7 +112,7 @@ def _split(run: SectionRun, scale: float, span: tuple[int, int] | None) -> Itera
 def bands(tiles: Iterable[Tile], scale: float, narrow: float, span: tuple[int, int] | None = None) -> Iterator[Bar]:
     """Yield bars as `bars` does, but neighbors of one kind are joined if they are narrower than `narrow` units."""
     waiting: Bar | None = None
-    joins = False
+    joins = False  # whether `waiting` is narrow, so that others can join it
     for bar in bars(tiles, scale, span):
         is_narrow = (bar.end - bar.start) * scale < narrow
         if waiting is not None and joins and is_narrow and bar.kind is waiting.kind and bar.start == waiting.end:
