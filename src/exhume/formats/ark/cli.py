@@ -146,6 +146,7 @@ def cat(run: Run, opened: ArkArchive | ArkLogSet, names: tuple[str, ...], option
     else:
         for text, _ in lines_of(archive, query, findings=findings, jobs=options.jobs):
             run.out.write(text)
+    # Skipped messages are a loss, and so are missing splits.
     for finding in findings:
         run.note(str(finding))
     if findings:

@@ -68,7 +68,7 @@ class Selection:
         return self._counted(found, findings)
 
     def lines(self, jobs: int) -> Iterator[bytes | memoryview]:
-        """The messages as lines of JSON, piece by piece and in order; see `make_each`."""
+        """The messages as lines of JSON, in chunks and in order; see `make_each`."""
         findings: list[Finding] = []
         return self._counted(lines_of(self.log, self._query(True), findings=findings, jobs=jobs), findings)
 
@@ -86,7 +86,7 @@ class Selection:
         count = 0
         for made, number in found:
             yield made
-            if count // PROGRESS_STEP != (count + number) // PROGRESS_STEP:
+            if count // PROGRESS_STEP != (count + number) // PROGRESS_STEP:  # a multiple of it was passed
                 self._progress(count + number, None, "messages")
             count += number
         self._account(count, findings)

@@ -29,6 +29,8 @@ MAX_NAME: Final = 1024
 """Names longer than this are compared, not matched."""
 MAX_REPEATS: Final = 4
 """Unbounded repetitions of a pattern at most: matching takes up to the length of the name to this power."""
+LONG_REPEAT: Final = 16
+"""Repetitions above which one counts as unbounded."""
 TIME_MAX: Final = (1 << 64) - 1
 """The last time in nanoseconds: "no limit"."""
 
@@ -192,7 +194,9 @@ def _parse_pattern(text: str) -> Any:
 def _repeats(pattern: Any) -> int:
     """Unbounded repetitions that can match the same text, counted; nested ones and references count as too many.
 
-    `pattern` is a parsed pattern: pairs of an operation and its argument, whose form depends on the operation.
+    `pattern` is a parsed pattern: pairs of an operation and its argument, whose form depends on the operation: the
+    patterns within are the last item of a repetition's or a group's, and the second of a branch's (a list) or an
+    assertion's.
     """
     total = 0
     for operation, argument in pattern:
@@ -201,8 +205,9 @@ def _repeats(pattern: Any) -> int:
             _, most, inner = argument  # least and most repetitions, and what is repeated
             within = _repeats(inner)
             branching = any(str(each) in ("BRANCH", "GROUPREF", "GROUPREF_EXISTS") for each in _operations(inner))
-            # A long repetition counts once, unless something varies inside it: then the pattern is rejected.
-            if int(most) > 16:
+            # A long repetition counts as unbounded, once, unless something varies inside it: then the pattern is
+            # rejected.  A short one multiplies those within it.
+            if int(most) > LONG_REPEAT:
                 total += 1 if not within and not branching else MAX_REPEATS + 1
             elif int(most) > 1:
                 total += within * int(most)

@@ -129,7 +129,7 @@ class StatisticsTrust(enum.Enum):
 
 
 def build_info(reader: ArkLog, trust: StatisticsTrust = StatisticsTrust.NONE) -> ArkInfo:
-    """Counts messages by the indexes of splits, or by the manifest's statistics (`verify` compares the two)."""
+    """Count messages by the indexes of splits, or by the manifest's statistics (`verify` compares the two)."""
     # `trusted` are the splits whose statistics in the manifest can be trusted; the indexes of others are read.
     errors = [finding for finding in reader.loaded.findings if finding.is_problem]
     totals: dict[tuple[int, str, str], list[Any]] = {}  # by section, column and GUID of the channel
@@ -184,6 +184,7 @@ def build_info(reader: ArkLog, trust: StatisticsTrust = StatisticsTrust.NONE) ->
                 "columns": [column.name for column in section.columns],
                 "splits": sum(len(column.splits) for column in section.columns),
                 "original_log": section.original_identifier,
+                # The filter, if there is one.
                 **({} if section.filter.is_open and section.filter.is_understood else section.filter.to_dict()),
             }
             for number, section in enumerate(reader.manifest.sections)

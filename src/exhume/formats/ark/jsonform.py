@@ -87,7 +87,7 @@ def _from_json(registry: Registry, each: Field, value: Any) -> Any:
             ]
         case "variant":
             return _variant(registry, each, value)
-    return int(value)
+    return int(value)  # integers, enumerations, times and durations; also as text
 
 
 def _variant(registry: Registry, each: Field, value: Any) -> dict[str, Any]:
@@ -100,7 +100,7 @@ def _variant(registry: Registry, each: Field, value: Any) -> dict[str, Any]:
 
 
 def to_bytes(value: Any) -> bytes:
-    """Bytes from `{"text", "base64"}` or hexadecimal text."""
+    """Bytes from hexadecimal text, or from an object with either `text` (they are UTF-8) or `base64`."""
     if isinstance(value, Mapping):
         if "base64" in value:
             return base64.b64decode(value["base64"], validate=True)
@@ -160,6 +160,7 @@ def _parts(path: Path, file: BinaryIO, longest: int) -> Iterator[tuple[int, list
     """The lines of a file, in parts with the number of their first line.  Raises `FormatError` for an endless line."""
     lines: list[bytes] = []
     size = 0
+    # Never more than `longest` + 1 bytes of a line are read.
     for number, line in enumerate(iter(partial(file.readline, longest + 1), b""), 1):
         if len(line) > longest:
             if lines:

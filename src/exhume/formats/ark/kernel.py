@@ -1,4 +1,7 @@
-"""The loops over indexes and messages: from the compiled kernel if there is one, else from `pykernel`."""
+"""The loops over indexes and messages: from the compiled kernel if there is one, else from `pykernel`.
+
+Type checkers see `pykernel`; at run time, `bind` looks up each name when it is first imported from here.
+"""
 
 from __future__ import annotations
 

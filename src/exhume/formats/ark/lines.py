@@ -337,7 +337,7 @@ class RawQuery(Query):
             yield from whole
             return
         found = UntilError(super().batch_messages(batch, numbers, pieces))
-        held: list[bytes] = []
+        held: list[bytes] = []  # messages that are passed on together, up to `most` bytes
         size, most = 0, min(LARGE, self.most)
         for message in found:
             data: object = message.data
@@ -384,8 +384,8 @@ class ValueQuery(Query):
         gathered = KernelBatch(batch, pieces, VALUES)
         text, unprinted, _ = ark_json(numbers, gathered.parts, VALUES, b"\n")
         texts = iter(bytes(text).split(b"\n"))
-        odd = set(unprinted)
-        at = [0] * len(pieces)
+        odd = set(unprinted)  # messages that the kernel does not accept have no text
+        at = [0] * len(pieces)  # messages of each cursor so far
         found: list[tuple[str, int, bytes]] = []
         try:
             for number, source in enumerate(numbers):

@@ -79,7 +79,8 @@ def prove_messages(split: Split, entries: Array, limits: Limits) -> tuple[Array,
     # If one message is compressed, all of the split's are: columns have one codec.
     packed = bool(((states == _UNPACKED) | unchecked).any())
     bad, proof = ((states < _UNPACKED), VerifiedBy.STRUCTURE) if packed else _unframed(entries, states)
-    findings = [_finding(split, entries[at], unpack, packed=packed) for at in _in_file(entries, bad | unchecked)[:10]]
+    faulty = _in_file(entries, bad | unchecked)[:MOST_FINDINGS]
+    findings = [_finding(split, entries[at], unpack, packed=packed) for at in faulty]
     return bad, findings, proof
 
 
@@ -203,7 +204,7 @@ def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: i
 
 def piece(source: Source, format: str, *, limits: Limits = DEFAULT_LIMITS) -> ArchivePiece | None:
     """Return the manifest or split in a file; a manifest names its splits.  Propagates errors from reading it."""
-    if format != "ark":
+    if format != "ark":  # what was carved is of another format
         return None
     if (
         source.read_up_to(max(0, source.size - len(TRAILER_MAGIC_BYTES)), len(TRAILER_MAGIC_BYTES))

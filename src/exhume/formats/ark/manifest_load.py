@@ -172,7 +172,7 @@ def _load_opaque_filter(content: bytes, where: Span, *, allow_rest: bool) -> _Ca
             )
         except ExhumeError:
             continue
-        rests = [note for note in notes if note.rule is GROUP_LENGTH]
+        rests = [note for note in notes if note.rule is GROUP_LENGTH]  # what the schema leaves of groups
         if len(value["sections"]) != 1 or len(rests) != 1 or (used != len(content) and not allow_rest):
             continue
         raw = content[rests[0].start : rests[0].end]

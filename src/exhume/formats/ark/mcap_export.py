@@ -69,7 +69,7 @@ class Attachment(NamedTuple):
 
 
 class OriginalChannel(NamedTuple):
-    """A channel of the file: its message encoding, its schema (None: without one), and its metadata."""
+    """A channel of the file: its message encoding, its schema (name, encoding, data; None: no schema), its metadata."""
 
     encoding: str
     schema: tuple[str, str, bytes] | None

@@ -293,7 +293,7 @@ def _kind_of(found: McapSurvey, number: int, report: ExportReport) -> _Kind:
     schema = found.schemas.get(channel.schema_id)
     metadata, encoding, timed = dict(channel.metadata), channel.message_encoding, number in found.timed
     named = schema.name if schema is not None else ""
-    kind = None
+    kind = None  # what the channel was in a log, if it was exported from one
     if encoding == ENCODING:
         text = schema.data.decode("utf-8", "surrogateescape") if schema is not None else ""
         kind = _Kind(metadata.get("ark.type", named), text or None, Form.BYTES, timed=timed)

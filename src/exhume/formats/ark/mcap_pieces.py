@@ -166,7 +166,7 @@ class _Chunks:
         builder.write4(row.sequence)
         builder.write8(row.time_ns)
         builder.write8(row.publish_time)
-        head = builder.end()
+        head = builder.end()  # all records of the chunk before the data
         size = len(head) + len(value)
         packed, checksum = Spool(HELD), 0
         engine = zstandard.ZstdCompressor(level=3).compressobj(size)

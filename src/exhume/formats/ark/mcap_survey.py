@@ -125,7 +125,7 @@ class UnitReader:
                 seen.counts[record.channel_id] += 1
                 if record.publish_time != record.log_time or record.sequence:
                     seen.timed.add(record.channel_id)
-                if record.channel_id not in seen.not_text and not record.data.isascii():
+                if record.channel_id not in seen.not_text and not record.data.isascii():  # ASCII is UTF-8
                     try:
                         record.data.decode()
                     except UnicodeDecodeError:

@@ -112,8 +112,8 @@ def merge(cursors: Sequence[Cursor], *, reverse: bool = False) -> Iterator[Batch
     """
     sign = -1 if reverse else 1  # in reverse, later ranks come first among equal times
     waiting = sorted(cursors, key=lambda c: (c.bound, sign * c.rank))
-    waiting.reverse()
-    active: list[Cursor] = []
+    waiting.reverse()  # the next one is the last, for `pop`
+    active: list[Cursor] = []  # open ones, by rank
     try:
         while active or waiting:
             head = min((c.keys[0] for c in active), default=None)

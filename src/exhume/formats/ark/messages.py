@@ -279,6 +279,7 @@ def decode_value(
     except ExhumeError as error:
         if error.code != MESSAGE_TRAILING.code or not data.endswith(TRAILER_MAGIC_BYTES):
             raise
+        # Decode the object alone; the notes of the first attempt are dropped.
         file = parse_serializable_file(data, where)
         notes.clear()
         value = decoder.decode(file.content, span=where.sub(0, len(file.content)), notes=notes)

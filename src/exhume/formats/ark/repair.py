@@ -150,6 +150,7 @@ def _new_declaration(
         if not len(found.entries):
             _drop(reference, None, report)
             return None
+        # A copy has only the usable entries, and those that no index counted.
         report.recovered_messages += found.more
         report.lost_messages += len(found.lost) + found.uncounted_loss
         declared = _rebuild(found.split, found.entries, folder, guids())

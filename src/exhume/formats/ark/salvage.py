@@ -383,6 +383,7 @@ class _Salvage:
 
     def _untimed(self, reference: SplitReference, source: Source, found: SplitSurvey | None) -> None:
         """Keep messages that have no usable index entry, without times, next to the log."""
+        # After the header if the slots of the index are zero, else after the index.
         start = min(self._data_starts(reference, source, found), default=source.size)
         rows = list(untimed_messages(self.reader, reference, source, start))
         if not rows:

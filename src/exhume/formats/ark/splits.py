@@ -240,6 +240,7 @@ class Split:
             return
         if known is None:
             known = self.known_objects()
+        # Sort the positions of the entries in the range; each block then collects its entries by position.
         if not facts.is_sorted:
             index = self.read_entries(0, facts.item_count)
             times = array("Q", map(itemgetter(0), iter_entries(index)))

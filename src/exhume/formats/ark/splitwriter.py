@@ -41,7 +41,7 @@ MAX_OBJECTS: Final = 256
 
 
 def header_area(types: int) -> int:
-    """Bytes reserved for a header with up to `types` mappings, in steps of 1024."""
+    """Bytes reserved for a header with up to `types` mappings, rounded up to a multiple of 1024."""
     return max(MINIMUM_SPLIT_SIZE, -(-(HEADER_SIZE + MAPPING_SIZE * types) // 1024) * 1024)
 
 
@@ -196,6 +196,7 @@ class SplitWriter:
         """The entries since the last flush, sorted by time (stable)."""
         entries = np.zeros(len(self._times), ENTRY_DTYPE)
         sizes: Array = np.frombuffer(self._sizes, np.uint64)
+        # The messages are back to back, and the last one ends at `_end`.
         ends = np.cumsum(sizes) + np.uint64(self._end - int(sizes.sum()))
         entries["timestamp_ns"] = np.frombuffer(self._times, np.uint64)
         entries["ofs_data"] = ends - sizes

@@ -187,6 +187,7 @@ def num_unindexed(reader: ArkLog, reference: SplitReference, split: Split) -> in
     """
     header, source = split.header, split.source
     start = header.index_end
+    # Slots after the counted ones: as many as are reserved, and are in the file.
     room = (source.size - start) // ENTRY_SIZE if start < source.size else 0
     count = min(max(0, header.maximum_count - header.item_count), room, MAX_SLOTS)
     if count <= 0 or header.index_offset < header.size:

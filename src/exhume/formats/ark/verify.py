@@ -270,7 +270,7 @@ def _check_index(reader: ArkLog, reference: SplitReference, split: Split) -> Gen
             expected=f"at most {header.maximum_count}",
             actual=header.item_count,
         )
-    facts = split.scan()
+    facts = split.scan()  # raises for an index outside the file
     index = split.read_entries(0, header.item_count)
     yield from check_entries(split, index)
     yield from _check_statistics(reader, reference, split, facts)

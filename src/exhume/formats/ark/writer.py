@@ -148,6 +148,7 @@ class ColumnWriter:
         split = self.split
         size = len(data)
         if split is None or not split.add(declaration.identifier, time_ns, data, size):
+            # There is no split, or it is full: begin another, unless the message fits into none.
             if not 0 < size <= self._max_bytes:
                 raise WriterError(
                     "a message that does not fit into a split",

@@ -360,7 +360,7 @@ class SqlalchemyStore(Store):
             raise MissingDependencyError(
                 "the database driver is not installed", span=Span(self.name, 0, 0), actual=str(error)
             ) from error
-        if self._engine.dialect.name == "postgresql":
+        if self._engine.dialect.name == "postgresql":  # whose default order depends on the locale
             self.path_key = f'{KEY} COLLATE "C"'
         self._connection: Any = None
         self._guards: list[SqliteGuard] = []

@@ -397,6 +397,7 @@ class Chunk:
             self.write(piece)
             progress(self.position - data_size, self.index_size, "bytes of index")
         index_size = self.position - data_size
+        # The computed size decided which members fit, so it has to be exact.
         if index_size != self.index_size or index_size > self.max_index:
             raise WriterError(
                 "the index is larger than the footer can state",

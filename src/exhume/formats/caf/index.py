@@ -193,7 +193,7 @@ class _Parser:
             )
         data = self.data
         pos = self._blank(pos + 1)
-        seen: dict[str, int] | None = {} if path != "files" else None
+        seen: dict[str, int] | None = {} if path != "files" else None  # for files, see `Index.shadowed`
         if data[pos : pos + 1] == b"}":
             return pos + 1
         while True:
@@ -266,7 +266,7 @@ class _Parser:
         while True:
             match = _ENTRY.match(data, pos)
             if match:
-                end = match.end(1) + 1
+                end = match.end(1) + 1  # of the name, with its quote
                 names.append(self._text(match[1], pos, end))
                 self._append(int(match[2]), int(match[3]), pos, end)
                 after = match.end()

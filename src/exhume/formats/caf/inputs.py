@@ -203,6 +203,7 @@ def add_tar(
         with tarfile.open(fileobj=file, mode="r|*", errors="surrogateescape") as tar:
             for number, member in enumerate(tar):
                 folders.add(_clean(member.name), directory=member.isdir())
+                # Progress within large members, and after every `STEP`th of the others.
                 if member.size > SMALL:
                     with stepping(progress, member.offset_data, member.size, None):
                         _add_tar_member(writer, tar, member, skipped)

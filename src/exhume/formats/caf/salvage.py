@@ -153,7 +153,7 @@ def recover(source: Source, limits: Limits = DEFAULT_LIMITS) -> Recovery:
     _repair_inclusive(index, found, ranges)
     _repair_concurrent(index, found, ranges, source.origin)
     free = _free_names(index.names)
-    for ordinal in sorted(ranges, key=lambda i: (ranges[i], i)):
+    for ordinal in sorted(ranges, key=lambda i: (ranges[i], i)):  # in the order of their bytes
         found.members.append(Member(index.names[ordinal], *ranges[ordinal]))
     for ordinal in index.shadowed():
         start, end = index.starts[ordinal], index.ends[ordinal]

@@ -65,6 +65,7 @@ class Index:
     """
 
     size: int
+    """Bytes of the text."""
     names: list[str] = field(default_factory=list)
     starts: Sequence[int] = field(default_factory=lambda: array("q"))
     ends: Sequence[int] = field(default_factory=lambda: array("q"))
@@ -113,7 +114,7 @@ class Index:
         """Build `table` and report names that occur twice."""
         self.table = dict(zip(self.names, range(len(self.names)), strict=True))
         if len(self.table) != len(self.names):
-            last: dict[str, int] = {}
+            last: dict[str, int] = {}  # the ordinal of each name's latest entry so far
             for i, name in enumerate(self.names):
                 if name in last:
                     start, end = self.key_span(i)

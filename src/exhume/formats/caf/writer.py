@@ -288,6 +288,7 @@ class CafWriter(Writer):
         A member of unknown size that no longer fits is moved to the next chunk. After an error the bytes written are
         taken back.
         """
+        # A member of unknown size begins in the current chunk, since it may fit.
         chunk = self._check(stored, length) if length is None else self._room(stored, length)
         start, size = chunk.position, 0
         try:

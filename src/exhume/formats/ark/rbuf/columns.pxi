@@ -198,7 +198,7 @@ cdef int64_t column_pairs(RbufWalk* w, const RbufOp* op, RbufColumn* c, int64_t 
         if op.kind == c"m" and not rbuf_key(w, &keys, at, end):
             return -1
         at = column_value(w, &w.ops[op.child], c.shape.child, at, end)
-        if at < 0 or column.nulls:
+        if at < 0 or column.nulls:  # a key cannot be null
             return -1
         at = column_value(w, &w.ops[op.child + 1], c.shape.child + 1, at, end)
         if at < 0:
@@ -221,7 +221,8 @@ cdef int64_t column_variant(RbufWalk* w, const RbufOp* op, RbufColumn* c, int64_
     end = at + header.len_object
     for number in range(op.count):
         one = &w.columns[first + number]
-        if w.ops[op.child + number].cost == header.index:
+        if w.ops[op.child + number].cost == header.index:  # `cost` of an alternative is its number
+            # column `first - 2` holds the index, `first - 1` the type name
             index = <uint8_t>header.index
             if not column_put(w, &w.columns[first - 2], &index, 1) or not column_mark(w, &w.columns[first - 2], True):
                 return -1
@@ -296,7 +297,7 @@ cdef int64_t column_value(RbufWalk* w, const RbufOp* op, int64_t number, int64_t
                 return -1
             text.data, text.size, text.capacity = digits, 0, sizeof(digits)
             rbuf_guid(&text, &guid)
-            return at + op.count if column_text(w, c, digits + 1, text.size - 2) else -1
+            return at + op.count if column_text(w, c, digits + 1, text.size - 2) else -1  # without the quotes
         at += op.count
     # strings and bytes; "z" is the bytes up to the end
     elif kind == c"s":

@@ -110,7 +110,7 @@ class Compiler:
         names = tuple(f.name for f in wire if not f.removed)
         letters = "".join(self._letter(f) for f in wire)
         plan = struct.Struct("<" + letters)
-        return names, 1 + plan.size, plan.unpack_from
+        return names, 1 + plan.size, plan.unpack_from  # 1 for the header byte
 
     def _object(self, schema: Schema) -> Read:
         """Return the reader of an object with a header byte: fields, then groups.
@@ -128,7 +128,7 @@ class Compiler:
             if pos >= end:
                 raise short(pos, 1, end)
             head = buf[pos]
-            if head not in HEADERS:
+            if head not in HEADERS:  # one that is read with a warning, or none
                 check_header(head, pos, state)
             if state.depth <= 0:
                 raise DecodeFailure(NESTING, pos, end, expected=f"at most {MAX_DEPTH} objects in one another")

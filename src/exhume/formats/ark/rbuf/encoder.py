@@ -156,7 +156,7 @@ class _Compiler:
         parts: list[FieldEncoder] = []
         run: list[Field] = []
         for each in fields:
-            if each.constant:
+            if each.constant:  # not stored
                 continue
             if each.removed:
                 if run:

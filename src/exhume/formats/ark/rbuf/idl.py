@@ -214,6 +214,7 @@ class _Parser:
         fields: list[Field] = []
         groups: list[Group] = []
         while not self._accept("}"):
+            # `group 0 {` starts a group; otherwise `group` is the name of a type.
             following = self._tokens[self._at + 1].kind if self._at + 1 < len(self._tokens) else ""
             if self._peek().text == "group" and following == "number":
                 self._at += 1

@@ -145,7 +145,7 @@ class _Programmer:
                 return self._variant(each)
             case "dictionary":
                 return self._dictionary(each)
-        assert each.value is not None
+        assert each.value is not None  # a list or an array
         child = self._take(1)
         self._rows[child] = self._value(each.value)
         least, cost = self._sizes.least(each.value), cost_of(each.value)

@@ -394,7 +394,7 @@ class _MessageWalk:
         element, start = each.value, self._at
         assert element is not None
         number = self._count(end) if each.type == "arraylist" else each.array_size
-        pos = self._at
+        pos = self._at  # of the first element
         if number * self._sizes.least(element) > end - pos:
             rule, stop = (COUNT, pos) if each.type == "arraylist" else (ENDS_EARLY, end)
             expected, actual = counted(number, "elements"), counted(end - pos, "bytes")

@@ -303,6 +303,7 @@ def dictionary_reader(read_key: Read, read_value: Read, as_map: bool, least: int
             count, pos = read_count(buf, pos, end)
         except LayoutError as error:
             raise failed(error) from None
+        # Checked before anything is made: the count may be damaged.
         if count * least > end - pos:
             raise DecodeFailure(COUNT, start, pos, expected=counted(count, "pairs"), actual=counted(end - pos, "bytes"))
         state.spend(count * cost, start)
@@ -381,7 +382,7 @@ class Sizes:
         name = each.object_type or ""
         if name not in self._sizes:
             schema = self._registry.schema(name)
-            self._sizes[name] = header = 0 if schema.final else 1
+            self._sizes[name] = header = 0 if schema.final else 1  # for the type inside itself meanwhile
             self._sizes[name] = min(SIZE_CAP, header + sum(self.least(f) for f in schema.fields))
         return self._sizes[name]
 
