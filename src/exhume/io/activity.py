@@ -74,6 +74,7 @@ def stepping(
     moved, lock = 0, threading.Lock()
 
     def step(more: int) -> None:
+        """Report `more` bytes of the item, never more than its size."""
         nonlocal moved
         with lock:
             moved = min(moved + more, size)

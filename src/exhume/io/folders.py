@@ -165,7 +165,7 @@ def py_read_files(paths: list[bytes], sizes: Sequence[int]) -> tuple[bytes, list
         if size < 0:
             raise ValueError("negative size")
         data = b""
-        fits = False
+        fits = False  # whether the file has exactly this size
         try:
             fd = os.open(path, _READ)
         except OSError:

@@ -121,6 +121,7 @@ def split_set(path: str) -> SplitSet:
     named = _NUMBERED.fullmatch(path) or _LETTERED.fullmatch(path)
     if named is None or _size(path) < 0:
         return SplitSet()
+    # The first piece has the lowest suffix that exists; any other file is read alone.
     stem, suffix = named.groups()
     width = len(suffix)
     firsts = ("0" * width, "1".rjust(width, "0")) if suffix.isdigit() else ("a" * width,)
@@ -128,6 +129,7 @@ def split_set(path: str) -> SplitSet:
     if suffix != first:
         note = f"{path} is read alone; for the split image that it is a piece of, give {stem}{first}"
         return SplitSet(note=note if first is not None and _size(path) <= _size(stem + first) else "")
+    # All pieces are of one size, and the last perhaps smaller.
     pieces, following = [path], _next(suffix)
     while following and _size(stem + following) >= 0:
         pieces.append(stem + following)
@@ -138,6 +140,7 @@ def split_set(path: str) -> SplitSet:
     if len(set(sizes[:-1])) > 1 or sizes[-1] > sizes[0]:
         return SplitSet(note=f"{path} is read alone: by their sizes, it and {pieces[1]} are not pieces of one image")
     note = f"{pieces[0]} to {pieces[-1]} are read as one image of {counted(len(pieces), 'pieces')}"
+    # A file after a gap shows that a piece is missing.
     later = following
     for _ in range(GAP):
         later = _next(later)

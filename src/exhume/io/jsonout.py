@@ -111,6 +111,7 @@ def dump_pieces(value: Any) -> Iterator[str]:
 
     A byte may become six characters: a long value is never held as text as a whole.
     """
+    # A container is taken apart only if something in it is long.
     if not _is_long(value):
         yield dumps(value)
     elif isinstance(value, Mapping):
@@ -130,7 +131,7 @@ def dump_pieces(value: Any) -> Iterator[str]:
     elif isinstance(value, str):
         yield '"'
         for at in range(0, len(value), PIECE):
-            yield json.dumps(value[at : at + PIECE])[1:-1]
+            yield json.dumps(value[at : at + PIECE])[1:-1]  # without the quotes
         yield '"'
     elif isinstance(value, LongText):
         yield '"'
@@ -167,6 +168,7 @@ def _is_long(value: Any) -> bool:
         return len(value) > PIECE
     if isinstance(value, Mapping):
         return any(map(_is_long, value.values()))
+    # A named tuple with `to_dict` is printed as that dictionary, at once.
     return isinstance(value, (list, tuple)) and not hasattr(value, "to_dict") and any(map(_is_long, value))
 
 

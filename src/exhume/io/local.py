@@ -310,7 +310,7 @@ def mapped(source: Source) -> Any:
 
 
 def release(data: Any, start: int, end: int) -> None:
-    """Release the pages of `[start, end)` of a mapped file: they are read again where they are needed."""
+    """Release the memory of `[start, end)` of a mapped file, by whole pages: they are read again if they are needed."""
     if isinstance(data, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
         first = start // mmap.PAGESIZE * mmap.PAGESIZE
         if end - first >= mmap.PAGESIZE:

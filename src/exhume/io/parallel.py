@@ -46,7 +46,7 @@ class _Call(Generic[T, R]):
             self._result = function(self._item)
         except Exception as error:  # raised again by `result`, in the caller's thread
             self._error = error
-            del self  # its traceback has this frame: see `result`
+            del self  # the traceback of the error refers to this frame: see `result`
         finally:
             done.release()
 

@@ -127,6 +127,7 @@ def plan(archive: exhume.Archive, template: Partition, target: str, size: int | 
         raise QueryError("size: a part has at least 1 byte", actual=size)
     parts, options = parts_of(archive), dict(template.options)
     if options:
+        # Options are those of the tables of the format, and further ones of its records (`TAKES`).
         described = get_format(archive.format)
         tables = resolve(described.package, "arrow:to_arrow") if described.content == "records" else member_table
         check_keywords(f"partitions() of {described.id} archives", options, tables, also=getattr(parts, "TAKES", ()))

@@ -93,7 +93,7 @@ class Content:
     def _seen(self, jobs: int) -> Iterator[_ExtentResult]:
         """Yield the result of each window, in order; a large record is a window for each of its chunks."""
         for large, extents in groupby(
-            self._stretches(), lambda one: len(one.records) == 1 and self._is_large(one.records[0])
+            self._extents(), lambda one: len(one.records) == 1 and self._is_large(one.records[0])
         ):
             if large:
                 for extent in extents:
@@ -126,7 +126,7 @@ class Content:
         self._shard.note(index, at - extent.start, record.end)
         yield _ExtentResult(check_fill(self._shard, index, record.end), [], [])
 
-    def _stretches(self) -> Iterator[_Extent]:
+    def _extents(self) -> Iterator[_Extent]:
         """Yield the extents in which the content is read: about `EXTENT_BYTES` bytes each.
 
         A record too large for memory has an extent of its own. The last extent has no known end (2^64).

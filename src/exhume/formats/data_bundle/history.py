@@ -95,6 +95,7 @@ def _walk(source: Source, header: ShardHeader, known: list[int], limits: Limits)
             yield at, size
             at = align(at + used, step)
             continue
+        # Damage: try every place where a record may start, up to the next one that the index knows.
         lost = at
         while decoded is None and at < source.size:
             nearest = bisect_right(known, at)

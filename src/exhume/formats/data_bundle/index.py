@@ -180,6 +180,7 @@ class BundleIndex:
             name = row.key.name.decode("utf-8", "surrogateescape")
             seen.add(name)
             yield name, row
+        # A deeper directory is only known by the rows below it: find one, then skip the others of the same directory.
         inner = FILE_PREFIX + escape(lead)
         start, stop = direct + b"\xff", _key_after(inner)  # deeper directories follow the rows of this one
         while True:

@@ -90,7 +90,7 @@ def parse_shard_header(data: bytes, where: Span) -> ShardHeader:
     metadata = "not stated"
     for index, field in enumerate(raw.header.fields):
         number, value = field.wire.number, field.wire.value
-        if number in _NUMBERS:
+        if number in _NUMBERS:  # the last of several counts
             if not isinstance(value, int):
                 raise checks.SHARD_HEADER.error(
                     f"field {number} has wire type {field.wire.wire_type}",

@@ -287,6 +287,7 @@ class DataBundleArchive(MemberArchive):
         }
         config = header = None
         counts: dict[str, int | None] = dict.fromkeys(("files", "directories", "size"))
+        # With the rows: the configuration and all counts; without them, one header of a shard.
         if self._counts_rows:
             config = self.config
             self._hint_rows()

@@ -80,6 +80,7 @@ def _shard_sections(archive: OpenBundle, number: int, source: Source, jobs: int,
     if measured:
         keep_freed_memory()
         source.will_read(start, source.size)
+    # Records outside the data, or after the next one, have no section: `verify` reports them.
     places = (
         (index, place)
         for index, place in enumerate(shard.places)

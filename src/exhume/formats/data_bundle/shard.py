@@ -53,6 +53,7 @@ class RecordStream:
 
     def __iter__(self) -> Iterator[bytes]:
         """Yield the uncompressed content in chunks; `end` is set after the last one."""
+        # Uncompressed bytes have no end of their own: padding may follow.
         bound, length = self._bound, self._length
         if self._codec == "none" and length is not None:
             bound = min(bound, self._start + length)

@@ -298,6 +298,7 @@ def _check_file_row(row: FileRow, version: Version) -> Iterator[Finding]:
     if meta.type not in (FileType.REGULAR_FILE, FileType.DIRECTORY):
         severity = Severity.NOTE if meta.type == FileType.UNKNOWN else Severity.UNCHECKED
         yield checks.FILE_TYPE.finding(row.path, span=version.span, actual=meta.type, severity=severity)
+    # The name: extraction must be able to use it, and the key has slashes around the directory only.
     reason = ""
     try:
         safe_parts(row.path)
@@ -316,9 +317,9 @@ def _check_places(shard: Shard) -> Iterator[Finding]:
     """Check that offsets of records are inside the data, growing and aligned, and sizes of zero records possible."""
     header, source = shard.header, shard.source
     alignment = max(1, header.record_alignment)
-    last = header.data_offset
+    last = header.data_offset  # where the record before starts
     for index, place in enumerate(shard.places):
-        if place is None:
+        if place is None:  # a record of zeros stores nothing, so only its size is checked
             length = shard.known_length(index)
             most = header.record_size or DEFAULT_RECORD_SIZE
             if length is not None and length > most:

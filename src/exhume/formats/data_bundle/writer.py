@@ -304,7 +304,7 @@ class DataBundleWriter(Writer):
         for member in members:
             by_shard[member.shard].append(member)
         for number, part in enumerate(by_shard):
-            record, room = _Record(number, 0), self.record_size
+            record, room = _Record(number, 0), self.record_size  # `room`: bytes that still fit in the record
             for member in part:
                 if member.size >= LARGE_FILE and record.pieces:
                     yield record

@@ -274,7 +274,10 @@ def _rows(
     start: bytes | None = None,
     stop: bytes | None = None,
 ) -> Iterator[Row]:
-    """Keys and values, live or as of a sequence number; the value is None where it cannot be determined."""
+    """Yield keys and values, live or as of a sequence number; the value is None where it cannot be determined.
+
+    Only live rows are reduced to `start <= key < stop`; a past state is always read as a whole.
+    """
     database = archive.database
     found: Iterator[Row]
     if sequence is None:

@@ -301,6 +301,7 @@ class DatabaseDirectory:
         """
 
         def held(family: int, key: bytes, versions: Versions) -> bytes | None:
+            """Resolve a value, and read all of it; raises `LimitExceededError` above the limit."""
             value = self.resolve(family, key, versions)
             return None if value is None else whole(value)
 

@@ -121,18 +121,17 @@ def list_files(tree: Tree, manifest: Manifest | None, was_named: Callable[[int],
     for name in plain_names(tree):
         kind, number = classify_name(name)
         if manifest is not None and name == manifest.name:
-            kind = "manifest"  # whatever CURRENT calls it
+            kind = "manifest"  # CURRENT may name a file of any name
         with tree.source(name) as source:
             size, whole = source.size, source.span(0, source.size)
         level, expected, largest = None, None, None  # what the manifest states of a table
         role, family = _role_of(kind, name, number, manifest)
-        if kind == "table":
+        if kind == "table":  # whose role depends on all manifests
             if number in seen:
                 report(checks.TWO_FILES, span=whole, actual=seen[number])
             seen[number] = name
             table = referenced.get(number)
             if table is not None:
-                # `_role_of` decided for the other kinds.
                 role, level, family, expected = Role.LIVE, table.level, table.column_family, table.size
                 largest = table.largest_sequence
                 if size != table.size:

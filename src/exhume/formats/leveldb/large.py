@@ -190,6 +190,7 @@ def read_large(
     `dictionary` primes the codec; None if it cannot be read.
     """
     _, family, version, _, _ = file.rules
+    # The trailer and the first bytes determine the codec, and whether the block can be read in chunks.
     source, (offset, size) = file.source, handle
     trailer = source.read_at(offset + size, handle.stop - offset - size)
     _, compression, stored = layout.flat_block_trailer(trailer, 0, len(trailer))

@@ -81,6 +81,7 @@ def parse_footer(tail: bytes, where: Span, origin: int = 0) -> Footer | None:
             return Footer("leveldb", 0, "crc32c", meta, index, start, LEVELDB_FOOTER, bytes(handles.padding))
         if (name := UNREAD_TABLES.get(bytes(raw.magic))) is not None:
             raise checks.TABLE_KIND.error(span=where, expected="a table of blocks", actual=name)
+        # RocksDB: from version 6 the footer has a checksum and no index handle; before, it has two handles.
         if not raw.is_rocksdb or len(tail) < ROCKSDB_FOOTER:
             return None
         start = where.end - ROCKSDB_FOOTER
@@ -432,6 +433,7 @@ def parse_blob_index(stored: bytes) -> BlobIndex:
         raise checks.VALUE.error(
             str(error.path), field_path=error.path, expected=error.expected, actual=error.found
         ) from error
+    # The forms of the old BlobDB are not read: values with an expiry, or in the table itself.
     if raw.kind != Kinds.BLOB:
         raise checks.VALUE_FORM.error("a value that expires", actual=Kinds(raw.kind).name.lower())
     if not raw.file_number:

@@ -330,6 +330,7 @@ class LiveDatabase(DatabaseDirectory):
         """
         found = self._levels.get(family)
         if found is None:
+            # Kept, as every look-up needs them.
             tables = {f.number: self.table(f) for f in self.tables(Role.LIVE)}
             if self.manifest is None:
                 found = list(tables.values()), []

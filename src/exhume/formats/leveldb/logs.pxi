@@ -65,7 +65,7 @@ cdef class LogItems:  # see the class of this name in pykernel.py
         cdef Py_ssize_t room
         if self.count + added > self.room:
             room = max(self.count + added, self.room + self.room // 2)
-            rows = <LdbItem*>realloc(self.rows, (room + 1) * sizeof(LdbItem))
+            rows = <LdbItem*>realloc(self.rows, (room + 1) * sizeof(LdbItem))  # never 0 bytes
             if rows == NULL:
                 raise MemoryError
             self.rows, self.room = rows, room

@@ -82,6 +82,7 @@ class ColumnFamily:
 
         Spec: RocksDB db/version_builder.cc, SaveBlobFilesTo.
         """
+        # A table may have values in any blob file from its oldest on, but states only that one.
         linked = {one.oldest_blob_file for one in self.tables.values() if one.oldest_blob_file is not None}
         oldest = min(linked, default=None)
         return {
@@ -290,7 +291,7 @@ def _apply_files(manifest: Manifest, family: ColumnFamily, edit: VersionEdit, wh
         manifest.mentioned.add(file.number)
         known = family.tables.get(file.number)
         if known == file and _ROCKSDB_TAGS.isdisjoint(edit.tags):
-            continue
+            continue  # as goleveldb does, see above
         if known is not None:
             report(checks.FILE_SET, f"adds table {file.number} again", span=where)
         if manifest.next_file_number is not None and file.number >= manifest.next_file_number:

@@ -824,6 +824,7 @@ cdef class LeveldbRows:  # see the class of this name in pykernel.py
             with nogil:
                 for number in range(self.count):
                     row = self.rows + number
+                    # ASCII here, other text by the Python function `key_text`.
                     if not ldb_text(&out, self.key(row), row.key_size):
                         with gil:
                             ldb_foreign(&out, self.key(row), row.key_size, key_text)

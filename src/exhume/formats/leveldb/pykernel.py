@@ -296,12 +296,12 @@ def number_range(columns: list[bytes]) -> tuple[int, int, int] | None:
 def table_blocks(
     pairs: list[tuple[bytes, bytes]], before: bytes | None, packed: int, size: int, interval: int, whole: bool
 ) -> tuple[list[tuple[bytes, bytes, bytes]], int, int]:
-    """Blocks of `(user key, value)` that are sorted, each with its first and its last internal key.
+    """Return (blocks, used, wrong) for sorted pairs of user key and value.
 
-    A block ends when it has about `size` bytes; `interval` entries are between restart points.  `before` is the last
-    user key of the blocks before, and `packed` sequence number and type of the first pair; the sequence numbers of the
-    others follow it.  Also returns how many pairs are in these blocks (with `whole` all), and which is the first that
-    does not sort after the one before it, -1 without any.
+    A block is (its bytes, its first, its last internal key) and ends when it has about `size` bytes; `interval` entries
+    are between restart points.  `before` is the last user key before these pairs, and `packed` sequence number and type
+    of the first; the sequence numbers of the others follow it.  `used` pairs are in the blocks (with `whole` all), and
+    `wrong` is the first that does not sort after the one before it, -1 without any.
     """
     out: list[tuple[bytes, bytes, bytes]] = []
     entries: list[tuple[bytes, bytes]] = []
@@ -312,7 +312,7 @@ def table_blocks(
         before = key
         sequence, kind = divmod(packed + (number << 8), 256)
         entries.append((InternalKey(key, sequence, kind).build(), value))
-        pending += len(entries[-1][0]) + len(value) + 3
+        pending += len(entries[-1][0]) + len(value) + 3  # the three lengths mostly take a byte each
         if pending >= size or (whole and number == len(pairs) - 1):
             out.append((build_block(entries, interval), entries[0][0], entries[-1][0]))
             entries, used, pending = [], number + 1, 0

@@ -164,6 +164,7 @@ def plan_ranges(sources: Sources, start: bytes | None, stop: bytes | None, size:
     for family, runs in sources.families.items():
         low, held = start, 0  # where the range begins, and how many bytes it has so far
         before: bytes | None = None  # the separator before `key`: where the range can end
+        # Without the compiled kernel, which reads whole ranges, a family is one range.
         strides = [_strides(run, start, stop, size // STRIDES) for run in runs] if COMPILED else []
         # By key: `stored` are the bytes of one run between the key before and this one.
         for key, stored in merge(*strides):
@@ -399,6 +400,7 @@ def is_sound(database: DatabaseDirectory, jobs: int = 1) -> bool:
     found: list[Finding] = []
     report = checks.collector(found.append)
     try:
+        # Logs, footers and indexes are read here, the data blocks in threads.
         for file in database.logs(Role.LIVE):
             database.load_log(file, report)
         tables = [database.table(file) for file in database.tables(Role.LIVE)]

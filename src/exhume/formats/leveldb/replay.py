@@ -383,6 +383,7 @@ class _Run:
         log.last_sequence = max(log.last_sequence, sequence)
         key, value = self._plain(operation)
         item = item_of(operation, one, sequence, key, value)
+        # Tables have the operations of older logs already, and RocksDB stops at a reversed range.
         live = self._is_applied(family) and (number == self._number or self._is_live(number, family))
         if live and operation.value_type == _RANGE and self._is_reversed(family, key, value):
             detail = "range deletion ends before it begins, where RocksDB stops reading"

@@ -82,7 +82,7 @@ def _salvage(database: Database, output: Path, mode: SalvageMode, progress: Prog
         with AtomicDirectory(output) as folder:
             rows = surviving_rows(database, collect, report, jobs)
             order = database.order(0)
-            if not order.is_bytewise:
+            if not order.is_bytewise:  # the output is always in the order of bytes
                 rows = iter(sorted(rows))
                 named = f"by the comparator {order.name}" if order.name else "by a comparator without a name"
                 report.notes.append(f"the keys were ordered {named}; they are written in the order of bytes")

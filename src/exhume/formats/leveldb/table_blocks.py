@@ -286,7 +286,7 @@ class BlockFile:
         return TableBlock(handle, source, codec_name(compression), verdict, content)
 
     def checksum_fits(self, handle: Handle, contents: bytes) -> bool:
-        """Whether the checksum after an uncompressed block matches other contents."""
+        """Whether the stored checksum of an uncompressed block matches other contents, which it may have had before."""
         kind, _, _, base, _ = self.rules
         trailer = self.source.read_at(handle.offset + handle.size, handle.stop - handle.offset - handle.size)
         _, _, found = layout.flat_block_trailer(trailer, 0, len(trailer))

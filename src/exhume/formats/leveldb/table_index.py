@@ -159,6 +159,7 @@ class IndexedFile(BlockFile):
             return True
         facts = self.properties(checks.ignore)
         span = self.source.span(0, self.source.size)
+        # A table for ingestion: its version, and the sequence number that it got.
         version, stated = facts.get(EXTERNAL_VERSION), _fixed(facts.get(GLOBAL_SEQUENCE))
         if version is not None and not 1 <= _fixed(version) <= STAMPED_VERSION:
             report(checks.FEATURE, f"{EXTERNAL_VERSION} {_fixed(version)}", span=span)

@@ -160,6 +160,7 @@ class TableWriter:
             raise WriterError("table entries must be sorted and unique", actual=key)
         if len(value) > LARGEST:
             raise WriterError("a value of a table is at most 4 GiB long", actual=len(value))
+        # The block without the large value, which is written between its entries and its restart points.
         entries = [
             (InternalKey(one, number, ValueTypes.VALUE).build(), stored)
             for number, (one, stored) in enumerate([*waiting, (key, b"")], self.count + 1)
@@ -172,6 +173,7 @@ class TableWriter:
             size += len(piece)
         if size != len(head) + len(value) + len(restarts):
             raise WriterError("a value changed while it was read", expected=len(value))
+        # The trailer, the index entry, and the facts about the table.
         kind = bytes((Compressions.NONE,))
         self._file.write(TRAILER.pack(Compressions.NONE, mask_crc32c(running.value(kind))))
         self._index.append((entries[-1][0], Handle(self.size, size).build()))
@@ -278,10 +280,10 @@ def build_log(records: Iterable[bytes]) -> bytes:
     """Return records framed as a log or manifest: in fragments, none of which crosses the end of a 32 KiB block."""
     out = bytearray()
     for record in records:
-        at, first = 0, True
+        at, first = 0, True  # offset in the record, whether no fragment of it was written
         while True:
             space = BLOCK - len(out) % BLOCK
-            if space < HEADER:
+            if space < HEADER:  # filler
                 out += bytes(space)
                 space = BLOCK
             part = record[at : at + space - HEADER]

@@ -242,6 +242,7 @@ def entity_columns(stored: bytes) -> dict[bytes, bytes] | None:
     """
     end = len(stored)
     try:
+        # Names have to ascend, and the values to fill the rest.
         version, at = read_leveldb_varint(stored, 0, end)
         count, at = read_leveldb_varint(stored, at, end)
         if version != 1 or count > min(end, MOST_COLUMNS):
@@ -381,6 +382,7 @@ def add_items(rows: LeveldbRows, items: list[Item], *, lean: bool = False, repor
     A value above the limit `payload_size` that would be added as a whole is reported, and is not known.  Without
     `report`, it raises `LimitExceededError`.
     """
+    # Nearly all lists of items have no such value, and are added as they are.
     if any(type(value) is LargeValue or (lean and len(value) > LONG) for _, _, _, _, value, _ in items):
         made = []
         for key, inverted, rank, at, value, place in items:

@@ -200,6 +200,7 @@ class _Rules(NamedTuple):
             return None
         if run.file.role is Role.LIVE:
             self.database.kinds.update(kind for _, kind in rows.tally()[0])
+        # What the kernel does not compare: the range of keys and the sequence numbers in the manifest.
         first, last, highest_sequence = facts
         stated = run.stated
         if stated is not None and (first[0] < user_key(stated.smallest) or last[0] > user_key(stated.largest)):
@@ -274,6 +275,7 @@ class TableVerifier:
         source = table.source
         if footer.checksum == "none":
             report(checks.NO_CHECKSUMS, span=source.span(0, source.size))
+        # The meta blocks, then the index: each is read, and claims its bytes.
         self.claimed.append((footer.offset - source.origin, source.size, "footer"))
         self._claim(footer.metaindex, "metaindex")
         metaindex = table.metaindex(report)

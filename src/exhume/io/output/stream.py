@@ -79,6 +79,7 @@ def copy_between(in_fd: int, out_fd: int, size: int, offset: int | None = None) 
         except (OSError, AttributeError) as error:
             if isinstance(error, OSError) and error.errno == errno.ENOSPC:
                 raise
+            # Try the next way, from where the copies so far have come to.
             os.lseek(out_fd, base + done, os.SEEK_SET)
             continue
         break
@@ -202,7 +203,7 @@ class AppendOnlyLog:
             try:
                 write_all(self._fd, line)
                 os.fsync(self._fd)
-            except BaseException:
+            except BaseException:  # also an interrupt: no part of a line remains
                 with contextlib.suppress(OSError):
                     os.ftruncate(self._fd, size)
                 raise
@@ -214,4 +215,5 @@ class AppendOnlyLog:
             close_quietly(fd)
 
     def _span(self, end: int) -> Span:
+        """The place in the file for an error."""
         return Span(self.path, end, end)

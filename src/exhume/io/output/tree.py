@@ -387,6 +387,7 @@ def _header(name: str, size: int) -> bytes:
         info = tarfile.TarInfo(name)
         info.size = size
         return info.tobuf(tarfile.PAX_FORMAT)
+    # Put name, size and checksum into the blank header.
     spelled = name.encode()
     total = b"%06o" % (_BLANK_SUM + sum(spelled) + sum(digits))
     return b"".join(

@@ -168,9 +168,10 @@ class RemoteSource(Source):
         kept = self._cached_edge(offset, end)
         if kept is not None:
             return kept
-        if self._size <= HEAD + TAIL:
+        if self._size <= HEAD + TAIL:  # a small object is fetched as a whole
             with self._edge_locks[0]:
                 return self._cached_edge(offset, end) or self._read_whole()[offset:end]
+        # A very small read at either end fetches the whole head or tail, which is kept.
         is_edge = size < SMALL and (end <= HEAD or offset >= self._size - TAIL)
         run = self._ahead.find(offset, end, guess=not is_edge)
         if run is not None:
