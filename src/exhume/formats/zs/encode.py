@@ -55,6 +55,7 @@ def compressor(codec: Codec, level: str | int | None = None) -> Compressor:
     if chosen == "stored":
         engine = DECODERS[STORED_CODECS[codec]]
         return lambda payload: store(engine, payload)
+    # Numbered levels.
     if codec == "deflate":
         return lambda payload: compress("deflate", payload, level=int(chosen))
     return lambda payload: compress("lzma2", payload, level=int(chosen[0]), extreme=chosen.endswith("e"))

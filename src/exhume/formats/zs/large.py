@@ -109,7 +109,7 @@ class LargeBlock:
             raise file.codec_error()
         budget = file.limits.expansion_budget(stop - start)
         pieces = file.source.chunks(start, stop)
-        stream = PayloadStream(file.decoder, pieces, max_size=budget, trailing=True)
+        stream = PayloadStream(file.decoder, pieces, max_size=budget, trailing=True)  # bytes after it: see below
         size = 0
         try:
             for piece in stream:

@@ -40,6 +40,7 @@ def probe(source: Source | Tree) -> Identification | None:
         if not (fits and long_enough and codec in DECODERS):
             return None
         return Identification("zs", 0.7, where, ("the magic number is damaged", *evidence))
+    # The confidence, of at most 1: a magic number is strong evidence, a header that fits confirms it.
     confidence = 1.0 if fits and long_enough and magic == MAGIC else 0.99 if fits else 0.95
     name = "magic number of a ZS file" if magic == MAGIC else "magic number of an unfinished ZS file"
     return Identification(

@@ -110,7 +110,7 @@ class ZsArchive(RecordArchive):
         return ZsInfo(self.header, self.metadata, level)
 
     def entries(self) -> Iterator[Entry]:
-        """Every block in file order, extension blocks included; sizes are those on disk."""
+        """Yield every block in file order, extension blocks included; sizes are those on disk."""
         counts = dict.fromkeys(("data", "index", "extension"), 0)
         for offset, size, level in self.file.frames(self.header.blocks_offset):
             kind = kind_of(level)

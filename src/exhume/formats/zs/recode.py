@@ -36,7 +36,7 @@ def recode(
     `WriterError` for options that do not go together, and the archive's own errors for damage.
     """
     names = {on_disk: name for name, on_disk in STORED_CODECS.items()}
-    chosen = codec or names[archive.header.codec]
+    chosen = codec or names[archive.header.codec]  # an archive with an unknown codec cannot be opened
     if stored and chosen != "none":
         level = "stored"
     size = {} if block_size is None else {"block_size": block_size}

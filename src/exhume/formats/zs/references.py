@@ -170,6 +170,7 @@ class References:
         parent = _Parent(offset)
         for entry in entries:
             reference = _Reference(parent, entry, level, (offset, size))
+            # To a block that was added, an impossible one, one that is to come, or one too many to remember.
             index = self._find(entry.offset)
             if index is not None:
                 parent.open += 1
@@ -263,6 +264,7 @@ class References:
                 scan = scan_records(payload)
                 yield memoryview(payload)[slice(*(scan.last if edge.last else scan.first))]
                 return
+        # Passed twice: to find the record, and to read it.
         large = LargeBlock(self._file, offset, size)
         large.check()
         found = scan_large(large, len)

@@ -275,7 +275,7 @@ def _decode(found: _FileRange) -> _Decoded | None:
         payload = file.unpack(block)
         return payload, scan_records(payload)
     except MalformedRecordsError as error:
-        return file.records_error(block, error, 0)
+        return file.records_error(block, error, 0)  # only its message and code are used
     except SourceError:
         raise
     except ExhumeError as error:
@@ -364,7 +364,7 @@ def _lose(recovery: Recovery, start: int, end: int, hints: dict[int, tuple[int, 
     why, code = "no block with a fitting checksum", None
     # Find the reason why the first block cannot be read.
     try:
-        block = next(file.walk(start, start + 1))
+        block = next(file.walk(start, start + 1))  # the one that should be here; raises if it cannot be framed
         if block.end <= end:
             file.check(block)
             file.limits.check("payload_size", block.size, file.span(block))

@@ -105,6 +105,7 @@ class Index:
         if cached is not None:
             return cached
         source = self._file.source
+        # The header may be wrong: check the offset, frame the block, compare the length, then decode.
         if not header.blocks_offset <= offset < source.size:
             raise checks.ROOT_OFFSET.error(span=source.span(*ROOT_OFFSET_AT), actual=offset)
         size = min(size, source.size - offset)
@@ -229,7 +230,7 @@ class Slice(NamedTuple):
 
     @property
     def view(self) -> memoryview:
-        """The bytes of that part.  Raises ZS-501 for a long record above the limit `payload_size`."""
+        """The bytes of that part, lengths included.  Raises ZS-501 for a long record above the limit `payload_size`."""
         if self.record is None:
             return memoryview(self.payload)[self.low : self.high]
         return self.content(build_uleb128(self.size))

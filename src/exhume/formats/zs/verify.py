@@ -63,6 +63,7 @@ def examine(file: BlockFile, block: RawBlock | LargeBlock, *, quick: bool) -> Ex
             block.check()
         else:
             file.check(block)
+        # Nothing more can be checked of an extension, or with an unknown codec.
         if not (block.is_index or block.is_data) or file.decoder is None or (quick and block.is_data):
             return found
         if block.is_index:
@@ -165,7 +166,7 @@ class _BlockWalk:
         keep_freed_memory()
         for found in map_ordered(work, self._blocks(), jobs):
             if isinstance(found, ExhumeError):
-                self.complete = False
+                self.complete = False  # framing ended: the blocks after this are unknown
                 yield Finding.from_error(found)
             else:
                 yield from found.findings
@@ -196,6 +197,7 @@ class _BlockWalk:
         """Enter a block in the references and the digest of the data, and yield the findings that follow."""
         references = self.references
         yield from references.add_block(found.offset, found.size, found.level)
+        # Large data block; data block; index block; index block that could not be read.  Extensions need nothing else.
         if found.large is not None and found.level == 0:
             yield from self._add_large(found.large)
         elif found.level == 0:

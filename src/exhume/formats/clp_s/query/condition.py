@@ -201,7 +201,7 @@ def _clauses(condition: Condition) -> list[list[Condition]]:
         else:
             alternatives.append(clauses)
     out = [inner + filters]
-    for clauses in alternatives:
+    for clauses in alternatives:  # each combination of one clause from each
         out = [left + right for left in out for right in clauses]
     return out
 

@@ -144,7 +144,7 @@ class Evaluator:
         if kind in (INTEGERS, TIMES):
             if operand.integer is None:
                 return 0
-            if not I64_MIN <= operand.integer <= I64_MAX:  # a time bound in nanoseconds
+            if not I64_MIN <= operand.integer <= I64_MAX:  # a time bound in nanoseconds: every int64 compares as 0
                 return self.ones if compare(op, 0, operand.integer) else 0
             return int.from_bytes(clps_compare_int(self._of(column.integers), op, operand.integer), "little")
         if kind == FLOATS:
@@ -188,7 +188,7 @@ class Evaluator:
         fold = query.pattern.ignore_case
         found = 0
         for table, constraints, pattern_codes in self._tries(pattern, query, texts):
-            rows = (wanted & ~found).to_bytes(self.rows, "little")
+            rows = (wanted & ~found).to_bytes(self.rows, "little")  # not matched by an earlier try
             mask, bad = clps_match_texts(
                 words, variables, texts.raw_log_types, texts.variables, table, constraints, pattern_codes, fold, rows
             )

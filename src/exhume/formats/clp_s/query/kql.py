@@ -117,7 +117,7 @@ def _closing_quote(query: str, start: int) -> int:
 
 
 def tokens(query: str) -> Iterator[Token]:
-    """The tokens of a query, the last of them `END`.  Raises `_SyntaxFailureError`."""
+    """Yield the tokens of a query, the last of them `END`.  Raises `_SyntaxFailureError`."""
     at, size = 0, len(query)
     while True:
         while at < size and query[at] in _SPACE:
@@ -139,7 +139,7 @@ def tokens(query: str) -> Iterator[Token]:
             sign = query[at : at + 2] if query[at + 1 : at + 2] == "=" else c
             yield Token(RANGE, sign, at)
             at += len(sign)
-        elif query.startswith(_FUNCTIONS, at):
+        elif query.startswith(_FUNCTIONS, at):  # before words: the name is one, too
             name = query[at : query.index("(", at)]
             yield Token(FUNCTION, name, at)
             at += len(name) + 1
@@ -202,7 +202,7 @@ class _Parser:
             while True:  # after an operand
                 frame = stack[-1]
                 token = self.token
-                if token.kind == KEYWORD and token.text != "not":
+                if token.kind == KEYWORD and token.text != "not":  # AND or OR: another operand follows
                     self.advance()
                     self.combine(frame, token)
                     break
@@ -272,14 +272,14 @@ class _Parser:
                 if self.token.kind == ":":
                     self.advance()
                     column = self.column(token, frame.scope)
-                    if self.token.kind == "{":
+                    if self.token.kind == "{":  # the query in it is about columns below this one
                         stack.append(_Frame("{", self.advance().position, column, frame))
                         continue
                     self.push(frame, self.values(column))
                 elif self.token.kind == RANGE:
                     op = self.advance().text
                     self.push(frame, Filter(self.column(token, frame.scope), op, self.value()))
-                else:
+                else:  # a value without a column
                     self.push(frame, self.bare_value(token, frame.scope))
                 return
             else:
@@ -366,7 +366,7 @@ class _Parser:
 
 
 def parse(query: str) -> Expression:
-    """The syntax tree of a query.  Raises `QueryError`, which names the column of the query that is at fault."""
+    """Parse a query.  Raises `QueryError`, which states the column of the fault in the text."""
     try:
         return _Parser(query).run()
     except _SyntaxFailureError as failure:

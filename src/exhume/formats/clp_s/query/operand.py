@@ -101,6 +101,7 @@ def operand_of(literal: Literal, op: str, dialect: Dialect, instant: int | None 
     """The operand for a literal; `instant` is the value of a time literal: milliseconds in the dialects that have
     `legacy_instants`, else nanoseconds."""
     equal = op == EQUAL
+    # Strings, booleans and nulls have no order, so only numbers and times match with other operators.
     if isinstance(literal, Text):
         if not equal:
             return Operand(0)

@@ -69,11 +69,12 @@ if TYPE_CHECKING:
 
 
 Try = tuple[bytes | None, list[tuple[int, bytes | None]], Sequence[int] | None]
-"""One way to match: log types (None: any), constraints on the variables, and the pattern to match."""
+"""One way to match encoded text: a byte per log type, 1 if it may match (None: all may); constraints on the variables
+(see `pykernel.Constraint`); and the codes of the pattern that the text has to match (None: no further test)."""
 
 
 def _text_of(test: ColumnTest) -> bytes | None:
-    """The string that a test compares with, if it does."""
+    """Return the string that a test compares with; None if it does not compare with one."""
     return None if test.operand is None else test.operand.text
 
 

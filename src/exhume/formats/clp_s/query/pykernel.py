@@ -96,6 +96,7 @@ def clps_match_texts(
     """
     from exhume.formats.clp_s.read.pykernel import _text
 
+    # The tests of a row, the cheapest first: log type, variables, decoded text.
     matcher = None if codes is None else Wildcard.from_codes(list(codes), fold).matches
     typed_words, typed_variables = _view(words, "Q"), _view(variables, "q")
     mask = bytearray(len(wanted))

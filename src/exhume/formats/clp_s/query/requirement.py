@@ -308,7 +308,7 @@ class ArrayTest:
             return False
         if item is None:
             return operand.null and self.equal
-        if depth != len(self.keys) and not self.anywhere:
+        if depth != len(self.keys) and not self.anywhere:  # keys are left, and only objects have members to follow
             return False
         if isinstance(item, bool):
             return operand.boolean is not None and self.equal and item is operand.boolean

@@ -303,6 +303,7 @@ def range_matches(test: ColumnTest, properties: Mapping[str, Any], *, ignore_cas
     work: list[tuple[int, Any]] = [(0, properties)]  # (index of the next key, value that it is searched in)
     if keys and keys[0].any:
         work.append((1, properties))
+    # A wildcard stands for any number of levels: it is kept, or passed, at each level.
     while work:
         at, value = work.pop()
         if at == len(keys):
@@ -329,7 +330,7 @@ def _property_matches(test: ColumnTest, value: Any, ignore_case: bool) -> bool:
         return test.op == EXISTS
     operand = test.operand
     assert operand is not None
-    if isinstance(value, bool):
+    if isinstance(value, bool):  # before integers, as a bool is one in Python
         found = operand.boolean is not None and test.op == EQUAL and value == operand.boolean
     elif isinstance(value, int):
         if value >= 1 << 63:  # the native search reads it as an int64

@@ -208,7 +208,8 @@ class TextSearch:
         stars = stars_for_question_marks(pattern, escaped_too=not core)
         final = Wildcard(pattern if core else stars, self.ignore_case)
         tokens = split_pattern(stars, self.dialect)
-        # Each token can be stored in several ways; too many combinations are not looked up.
+        # Each token can be stored in several ways; too many combinations are not looked up.  One with a star inside is
+        # searched for in a single way, as the native search does.
         choices = [token.kinds if not token.star_inside else token.kinds[:1] for token in tokens]
         combinations = 1
         for kinds in choices:
@@ -221,7 +222,7 @@ class TextSearch:
         seen: set[StringCandidate] = set()
         # Look up the log type and the variables of each combination.
         for number in range(combinations):
-            reading: list[str] = []  # a kind for each token: the digits of `number`, as it were
+            reading: list[str] = []  # a kind for each token, by the digits of `number`
             for options in choices:
                 number, choice = divmod(number, len(options))
                 reading.append(options[choice])
@@ -280,6 +281,7 @@ class TextSearch:
     def _variable(self, part: _Part, token: _Token, kind: str) -> bool:
         """Add a token, as a variable of this kind, to the log type of `part`; False if no entry matches."""
         part.verify = True
+        # Without a star, the value is known: it is encoded as it would be when it is stored.
         if not token.wild:
             number = encode_integer_variable(token.value, self.dialect)
             if number is not None:
@@ -299,6 +301,7 @@ class TextSearch:
             part.log_type += self._placeholder(DICTIONARY)
             part.variables.append(words)
             return True
+        # With stars at the ends, more static text may be at the ends of the token, too.
         if token.star_first:
             part.log_type += b"*"
         part.log_type += self._placeholder(kind)

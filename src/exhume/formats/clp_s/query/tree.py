@@ -219,6 +219,7 @@ def unescape(text: str, *, value: bool) -> bytes:
     out = bytearray()
     at = 0
     while True:
+        # The text up to the next backslash, then the escape.
         cut = text.find("\\", at)
         if cut < 0:
             out += text[at:].encode("utf-8", "surrogateescape")
@@ -239,7 +240,7 @@ def unescape(text: str, *, value: bool) -> bytes:
             if character in "\\*" or (character == "?" and value):  # keys have no `?` wildcard
                 out += b"\\"
             out += character.encode()
-        elif escaped and (escaped in "\\*" or (escaped == "?" and value)):
+        elif escaped and (escaped in "\\*" or (escaped == "?" and value)):  # stay escaped in the pattern
             out += b"\\" + escaped.encode()
         elif escaped == "?":
             out += b"?"

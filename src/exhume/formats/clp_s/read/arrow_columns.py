@@ -177,7 +177,7 @@ class ColumnMaker:
             column, chosen = piece.column, piece.part.rows
             assert column is not None
             if column.type == NodeType.DICTIONARY_FLOAT:
-                # floats whose exact text is stored, so they come as strings
+                # Floats whose exact text is stored, so they come as strings
                 found = [_real(text) for text in column.strings(chosen)]
                 wrong += [piece.start + row for row, value in enumerate(found) if value is None]
                 values = np.array([0.0 if value is None else value for value in found], "<f8")
@@ -237,7 +237,7 @@ class ColumnMaker:
         variables = self.archive.texts.first_variables(top)
         valid = self._valid(pieces, rows)
         try:
-            # int32 number of each row's string; int32 end of each string
+            # `codes` (int32): the number of each row's string; `ends` (int32): the end of each string in `text`.
             codes, ends, text = variables.numbered(ids if valid is None else ids[valid])
         except OverflowError as error:
             raise LimitExceededError(
@@ -283,7 +283,7 @@ class ColumnMaker:
         for piece in pieces:
             text, sizes = self._printed(piece)
             texts.append(text)
-            # the length of row r is at r + 1, so that the sums are ends after a 0
+            # The length of row r is at r + 1, so that the sums are the ends, with a 0 first.
             lengths[piece.start + 1 : piece.stop + 1] = sizes
         text = b"".join(texts)
         ends = np.cumsum(lengths)

@@ -114,7 +114,7 @@ def all_rows(archive: TableArchive, nodes: Collection[int]) -> Iterator[Iterable
     for node in nodes:
         if ROW_BYTES[types[node]]:
             wanted.setdefault(types[node], bytearray(len(types)))[node] = 1
-    # index of the first table, if only a part of the archive is read
+    # The index of the first table, which is not 0 if only a part of the archive is read
     before = archive.tables[0].index if len(archive.tables) else 0
     for first, stop in together.runs(BLOCK_BYTES, MOST_TABLES):
         run: Sequence[Iterable[Iterable[Pair]] | None] = [None] * (stop - first)  # None: to be read alone

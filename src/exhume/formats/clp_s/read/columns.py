@@ -105,7 +105,10 @@ class PrintContext:
         return found
 
     def first_variables(self, count: int) -> ClpsStrings:
-        """Entries of the variable dictionary: all, or only those with ids below `count` where that takes much less.
+        """Return entries of the variable dictionary: all, or only the first ones, with ids below `count` and maybe
+        more.
+
+        The rest is not read if that saves much.
 
         Values that repeat have the ids of their first use, so that columns of them need the beginning only.
         """
@@ -296,7 +299,7 @@ class Column:
         Quotes around strings are not part of it.
         """
         stored = self.stored
-        match stored:
+        match stored:  # types that need no dictionary, which is not read for them
             case IntegerColumn():
                 return (kernel.INTEGER, self.integers)
             case FloatColumn():

@@ -155,7 +155,7 @@ def _file_order(sequences: Sequence[Sequence[str]]) -> list[str]:
 
 
 def _bounds(run: list[ClpSArchive]) -> tuple[int, int] | None:
-    """Earliest and latest timestamp of a run in nanoseconds, None if an archive does not state one."""
+    """Return earliest and latest timestamp of a run in nanoseconds; None if an archive does not state one."""
     begins, ends = [], []
     for archive in run:
         if not archive.num_messages:
@@ -163,7 +163,7 @@ def _bounds(run: list[ClpSArchive]) -> tuple[int, int] | None:
         found = archive.timestamp_ranges
         if not found or found[0].begin is None or found[0].end is None:
             return None
-        if archive.header.has_nanosecond_timestamps:
+        if archive.header.has_nanosecond_timestamps:  # of the values: the range is in milliseconds all the same
             begins.append(int(found[0].begin) * 1_000_000)
             ends.append(int(found[0].end) * 1_000_000)
         else:

@@ -340,7 +340,7 @@ cdef class ClpsRepeated:  # see the class of this name in pykernel.py
                     one = self.hashes[index]
                     at = min((one & mask) - low, width)
                     entries[ends[at]] = one >> 32 << 32 | <uint64_t>(index + 1)
-                    ends[at] += at < width
+                    ends[at] += at < width  # those of other shares overwrite each other in one extra place
                 for part in range(<Py_ssize_t>width):
                     memset(table, 0, slots * sizeof(uint64_t))
                     for index in range(start, ends[part]):

@@ -58,7 +58,7 @@ FEW_ENTRIES: Final = 1024
 
 @dataclass(slots=True)
 class Dictionary:
-    """The surviving entries of a dictionary.
+    """The surviving entries of a dictionary (numbered strings that records refer to).
 
     Attributes:
         count: Number of entries before the damage; 0 if unknown.

@@ -193,8 +193,8 @@ cdef class ClpsMerged:  # see the class of this name in pytables.py
                Py_ssize_t max_size):
         cdef ClpsTables tables = self.tables
         # Print rows `[start, stop)` of the order: return text, next position, the table there, and a `Stop`.
-        # `programs` has the programs of large tables; the operations of the others are made when a row needs them, and
-        # freed at the end.
+        # `programs` has the programs of the tables that `odd` returned; the operations of the others are made when a
+        # row needs them, and freed at the end.
         cdef Py_ssize_t count = tables.num_tables, position = start, i, size
         cdef Py_ssize_t held = 0  # bytes of the operations that were made
         cdef Made* known = <Made*>calloc(count + 1, sizeof(Made))  # by table: its operations; NULL: not made yet

@@ -49,7 +49,7 @@ def clps_merge_order(keys):  # see the function of this name in pykernel.py
                 heap[size].key = load64(<const char*>views[i].buf, 0)
                 heap[size].table = <uint32_t>i
                 size += 1
-        found = array("I", bytes(sizeof(uint32_t) * total))
+        found = array("I", bytes(sizeof(uint32_t) * total))  # zeros, to be filled in
         PyObject_GetBuffer(found, &made, PyBUF_SIMPLE)
         order = <uint32_t*>made.buf
         with nogil:

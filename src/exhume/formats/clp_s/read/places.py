@@ -193,6 +193,7 @@ def section_list(
     entries: list[StoredRange] = []
     problems: dict[str, ExhumeError] = {}
     span = packets[0].span
+    # A section ends where the next one starts.  Only the first problem of a section that is listed twice is kept.
     for index, (name, offset) in enumerate(found):
         end = found[index + 1][1] if index + 1 < len(found) else room
         if not offset <= end <= room and name not in problems:

@@ -431,6 +431,7 @@ def _text(word: int, variables: Sequence[int], log_types: ClpsLogTypes, strings:
     literals, holes = log_types._parts[ident]  # noqa: SLF001 - same module
     if at + len(holes) > len(variables) and holes:
         return BAD_OFFSET, at
+    # A variable is an integer, an entry of the dictionary or a float, by its placeholder and the dialect.
     pieces = [literals[0]]
     for literal, hole in zip(literals[1:], holes, strict=True):
         value = variables[at]

@@ -219,7 +219,7 @@ class RecordWithOrigin(NamedTuple):
 
 
 def _tables(archive: TableArchive) -> list[Table]:
-    """The tables that have records, or a problem to report; they will be read in sequence."""
+    """Return the tables that have records, or a problem to report; announces that they will be read in sequence."""
     chosen = [table for table in archive.tables if table.num_messages or table.entry.problem is not None]
     archive.hint_streams()
     return chosen
@@ -233,7 +233,7 @@ def json_chunks(
         most = archive.limits.payload_size
         if any(stream.size > most for stream in archive.table_metadata.streams) and any(
             map(takes_passes, archive.tables)
-        ):  # use few windows
+        ):
             # Each window of such a table decompresses much of its stream: `json_lines` reads fewer and larger windows.
             yield from joined(json_lines(archive, ordered=True, complete=complete), MERGE_ROWS)
         else:

@@ -179,6 +179,7 @@ class Streams(Container):
             raise checks.BAD_STREAM_ID.error(
                 span=self.section_span("/table_metadata"), expected=f"below {len(streams)}", actual=stream_id
             )
+        # A stream ends where the next one starts, the last one with the section.
         start = streams[stream_id].offset
         stop = streams[stream_id + 1].offset if stream_id + 1 < len(streams) else section.size
         if not 0 <= start <= stop <= section.size:
@@ -298,6 +299,7 @@ class Streams(Container):
         as far as needed, quickly if in order.
         Raises the same errors as `stream_payload`; the function raises CLPS-309.
         """
+        # Parts save time only for a large stream; a smaller one is decompressed as a whole, once.
         frames = self.stream_parts(stream_id)
         frame_reader = None
         if isinstance(frames, (FramedPayload, Serial)) and (not frames.is_small or frames.size >= PASSED):

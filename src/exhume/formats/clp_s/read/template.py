@@ -76,7 +76,7 @@ class SchemaLayout:
         self.where = where
         self.runs: dict[int, list[Token]] = {}
         """Tokens of the elements of each structured array by its node; if a node has several runs, of the first one."""
-        ordered, has_column = schema.ordered, tree.has_column
+        ordered, has_column = schema.ordered, tree.has_column  # `has_column`: by node, whether its type stores values
         if ordered and (min(ordered) < 0 or max(ordered) >= len(tree)):
             raise self._bad_node(next(node for node in ordered if not 0 <= node < len(tree)))
         self.nodes: list[int] = [node for node in ordered if has_column[node]]
@@ -287,7 +287,7 @@ class SchemaLayout:
         selects the roots of the tree that the record has, each with the name of its member or None.
         """
         tree = self.tree
-        # structured arrays count as leaves: their content is in `runs`
+        # Structured arrays count as leaves: their content is in `runs`
         leaves = (*self.schema.ordered, *sorted(self.runs))
         found, children = self._grown(leaves if nodes is None else [node for node in leaves if node in nodes])
         if roots:

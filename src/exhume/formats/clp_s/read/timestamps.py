@@ -142,7 +142,7 @@ def compile_nano_pattern(pattern: bytes) -> CompiledPattern:
         if code == "\\":
             _literal(steps, b"\\\\")  # two bytes: the output is JSON, where a backslash is escaped
             continue
-        if code in seen:
+        if code in seen:  # upstream allows each specifier once
             raise ValueError(f"specifier \\{code} twice", start)
         seen.add(code)
         if code in _NANO:
