@@ -1,4 +1,8 @@
-"""CLP IR streams of text messages with timestamps, as CLP's loggers write them, mostly inside Zstandard frames."""
+"""CLP IR: streams of text messages with timestamps, as CLP's loggers write them, mostly inside Zstandard frames.
+
+KV-IR (`exhume.formats.kv_ir`) is the younger format, of key-value pairs.  Both have the same framing: a preamble (magic
+number and metadata), then units that consist of tokens.  So this package uses that one for everything but the units.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,7 @@ from exhume_ksy.facts.zstd_frame import Frame, FrameKind
 from exhume.registry import Format, Signature
 
 ZSTD_MAGIC = FrameKind.ZSTANDARD.to_bytes(Frame.at.magic[1], "little")
+"""First bytes of a zstd frame; `codecs` has them as well, but takes time to import."""
 
 FORMAT = Format(
     id="clp-ir",

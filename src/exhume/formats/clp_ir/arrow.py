@@ -4,6 +4,8 @@
 |---|---|
 | `timestamp` | timestamp[ms, tz=UTC] |
 | `message` | large_string; bytes that are not UTF-8 are replaced, and counted as lost |
+
+A piece is a record batch as the decoder made it, before rows are distributed to batches of equal size.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 COLUMNS = ("timestamp", "message")
 
 AT_ONCE = 1 << 20
-"""Bytes of columns, about, that are made at once."""
+"""Approximate size of a piece in bytes."""
 
 
 def to_arrow(
@@ -50,12 +52,14 @@ def to_arrow(
     damage: list[ExhumeError] = []
 
     def pieces() -> Iterator[tuple[Any, Any]]:
+        """Yield `(batch, sizes of its rows)`, and keep the damage at which they end."""
         try:
             yield from _pieces(counting_rest(archive.units(), losses), names, schema, losses)
         except ExhumeError as error:
-            damage.append(error)  # the rows before it are still to be joined
+            damage.append(error)  # raised below, once the rows before it were joined to batches
 
     def batches() -> Iterator[Any]:
+        # A batch without columns has one of nulls (`_batch`): the selection drops it.
         yield from rebatched(pieces(), batch_rows, lambda batch: batch.select(schema.names))
         if damage:
             raise damage[0]
@@ -64,17 +68,18 @@ def to_arrow(
 
 
 def _pieces(units: TextUnits, names: list[str], schema: Any, losses: Counter[str] | None) -> Iterator[tuple[Any, Any]]:
+    """Yield the events of a pass as `(batch, sizes of its rows)`."""
     for _ in units.steps(EventForm.COLUMNS, AT_ONCE):
         yield _batch(units, names, schema, losses)
 
 
 def _batch(units: TextUnits, names: list[str], schema: Any, losses: Counter[str] | None) -> tuple[Any, Any]:
-    """The events since the last batch, and the size in bytes of each row."""
+    """Return `(batch of the events since the last call, array with the size in bytes of each row)`."""
     import numpy
 
     pa = import_pyarrow()
     times, stops, text = units.decoder.take_columns()
-    ends = numpy.concatenate([[0], numpy.frombuffer(stops, numpy.int64)])
+    ends = numpy.concatenate([[0], numpy.frombuffer(stops, numpy.int64)])  # Arrow's offsets of the messages
     count = len(ends) - 1
     made = []
     for name in names:
@@ -83,6 +88,6 @@ def _batch(units: TextUnits, names: list[str], schema: Any, losses: Counter[str]
         else:
             buffers = [None, pa.py_buffer(ends), pa.py_buffer(text)]
             made.append(text_array(pa, pa.Array.from_buffers(pa.large_binary(), count, buffers), losses))
-    if not names:  # a batch without columns has rows all the same
+    if not names:  # Arrow cannot count rows without a column
         return pa.RecordBatch.from_arrays([pa.nulls(count)], [""]), numpy.full(count, 8)
-    return pa.RecordBatch.from_arrays(made, schema=schema), numpy.diff(ends) + 16
+    return pa.RecordBatch.from_arrays(made, schema=schema), numpy.diff(ends) + 16  # time and offset: 8 bytes each

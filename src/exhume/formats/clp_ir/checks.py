@@ -119,4 +119,4 @@ STREAM = StreamRules(
         Status.OFFSET: OFFSET,
     },
 )
-"""What the bytes and units of a stream are read by."""
+"""The rules of this format for the code that both kinds of IR streams share."""

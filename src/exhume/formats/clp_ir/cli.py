@@ -106,6 +106,7 @@ def _follow(run: Run, archive: ClpIrArchive, choice: Choice, times: str) -> None
     _note_times(run, archive, times)
 
     def begin(stream: GrowingStream) -> TextUnits:
+        """A pass over the stream, which is begun again when the file is replaced."""
         units = archive.reporting(TextUnits(stream, archive.limits))
         units.decoder.choose(*choice)
         units.decoder.print_times(*archive.printing(times))
@@ -115,12 +116,13 @@ def _follow(run: Run, archive: ClpIrArchive, choice: Choice, times: str) -> None
 
 
 def _items(archive: ClpIrArchive, choice: Choice) -> Iterator[dict[str, Any]]:
+    """Yield the events of a choice as they are in JSON documents."""
     for span, number, event in archive.events_with_place(choice=choice):
         yield {"ordinal": number, "timestamp": event.time_ms, "message": event.message, "span": span.to_dict()}
 
 
 def _note_times(run: Run, archive: ClpIrArchive, times: str) -> None:
-    """Say on standard error when times are not printed as the stream states."""
+    """Note on standard error when times are not printed as the stream states."""
     from exhume.formats.clp_ir.patterns import compile_pattern, find_zone
 
     if times == "pattern" and compile_pattern(archive.pattern) is None:
@@ -160,6 +162,7 @@ def _search(
     if run.machine:
 
         def matches() -> Iterator[dict[str, Any]]:
+            """Yield the matching events, and note in `found` that there is one."""
             nonlocal found
             for archive in archives:
                 for item in _items(archive, choice):
@@ -185,13 +188,13 @@ def _count(run: Run, archives: list[ClpIrArchive], query: str, choice: Choice, o
             spans.update(archive.count_by_time(options.count_by_time, choice))
         rows = [{"timestamp": start, "count": count} for start, count in spans.items()]
         return merge(run, [{"counts": rows}], query, options)
-    from exhume.formats.clp_s import cli_search
+    from exhume.formats.clp_s import cli_search  # which imports much more than most searches need
 
     return cli_search.print_count(run, query, sum(archive.count(choice) for archive in archives), "clp-ir")
 
 
 def merges(options: ClpIrSearchOptions, machine: bool) -> bool:
-    """Whether the answers of several streams are combined into one: counts by time."""
+    """Whether the results of several streams are combined into one: counts by time."""
     return bool(options.count_by_time)
 
 

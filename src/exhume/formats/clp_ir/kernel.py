@@ -1,7 +1,7 @@
-"""The decoder and the encoder of units: those of the compiled `exhume.native._kernel` when it was built, else their
-pure-Python implementation.
+"""The hot loops of CLP IR: `ClpIrDecoder` (events to text, lines or columns) and `ClpIrEncoder` (events to bytes).
 
-What they do is written in `pykernel`.
+They come from the compiled `exhume.native._kernel` if it was built, else from the pure-Python `pykernel`, which
+documents them.
 """
 
 from __future__ import annotations

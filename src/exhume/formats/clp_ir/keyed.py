@@ -1,7 +1,8 @@
-"""Streams of text as KV-IR streams, so that what takes key-value pairs takes them: the time of an event becomes the key
-`timestamp` of the logger, the message the key `message` of the user, as in upstream's own deserializer.
+"""Streams of text messages converted to KV-IR streams, so that commands for key-value pairs accept them.
 
-Messages stay as they were taken apart.
+The time of an event becomes the key `timestamp` of the logger, the message the key `message` of the user, as in CLP's
+own deserializer.  Messages are not decoded: their variables and log type (the message with a mark in place of each
+variable) are copied.
 """
 
 from __future__ import annotations
@@ -32,18 +33,19 @@ from exhume.io.source import BytesSource
 from exhume.limits import DEFAULT_LIMITS, Limits
 
 HEAD = build_preamble(Encodings.FOUR_BYTE, default_metadata())
-"""The preamble of the result; a value states how wide its variables are."""
+"""The preamble of the result.  It may state four bytes for every stream, since each value states the width itself."""
 
+# The declarations of the two keys.
 NODES = build_node(Tags.NODE_INTEGER, 0, b"timestamp", auto=True) + build_node(
     Tags.NODE_TEXT, 0, b"message", auto=False
 )
 
 MADE = 1 << 18
-"""Bytes that are made at once."""
+"""Size in bytes of the chunks in which the result is yielded."""
 
 
 class _DecompressedStream(Stream):
-    """The bytes of a stream that arrive decompressed, one chunk at a time."""
+    """A stream whose decompressed bytes an iterator yields; there is no file to read."""
 
     def __init__(self, name: str, pieces: Iterator[bytes]) -> None:
         super().__init__(BytesSource(b"", name), checks.STREAM)
@@ -59,11 +61,12 @@ class _DecompressedStream(Stream):
 
 
 def as_key_values(name: str, pieces: Iterator[bytes], limits: Limits = DEFAULT_LIMITS) -> Iterator[bytes]:
-    """A decompressed input as it is, or, where it is a stream of text, as a KV-IR stream; `name` is for errors.
+    """Yield a decompressed input unchanged or, if it is a stream of text, as a KV-IR stream; `name` is for errors.
 
-    Raises the fault in a stream of text: with its preamble at once, with an event, and bytes after the
+    Raises the faults in a stream of text: those in its preamble at once, those in an event, and for bytes after the
     end, after all that can be read.
     """
+    # Read as much as shows which of the two it is.
     head = b""
     for piece in pieces:
         head += piece

@@ -1,6 +1,10 @@
 """Bytes of IR streams of text to values, without I/O: preamble, metadata and tokens.
 
-Spec: `ksy/clp_ir.ksy`; positions are those in what was passed in.
+A stream is a preamble and tokens.  An event consists of the tokens of its variables, of its log type (the message with
+a mark in place of each variable), and of its time.  In a four-byte stream, variables have four bytes and times are
+differences (deltas); in an eight-byte (wide) stream, variables have eight bytes and times are since the epoch.
+
+Spec: `ksy/clp_ir.ksy`; positions are offsets in the bytes that were passed in.
 """
 
 from __future__ import annotations
@@ -33,19 +37,24 @@ VERSIONS: Final = UNSTRUCTURED
 
 DEFAULT_PATTERN: Final = "yyyy-MM-dd HH:mm:ss.SSSXXX"
 DEFAULT_ZONE: Final = "UTC"
+"""How readers print the times of a stream that is written without stating it."""
 
+# Tags that differ only in the width of the number or length that follows.
 DELTAS: Final = frozenset((Tags.DELTA_1, Tags.DELTA_2, Tags.DELTA_4, Tags.DELTA_8))
 LOG_TYPES: Final = frozenset((Tags.LOG_TYPE_1, Tags.LOG_TYPE_2, Tags.LOG_TYPE_4))
 VARIABLE_TEXTS: Final = frozenset((Tags.VARIABLE_TEXT_1, Tags.VARIABLE_TEXT_2, Tags.VARIABLE_TEXT_4))
 
 NUMBERS: Final = Token.format
-"""How numbers are written, by the fields of the specification."""
+"""Formats of numbers for `struct`, by the fields of the specification."""
 
-_INTEGER: Final = re.compile(r"-?[0-9]{1,19}")
+_INTEGER: Final = re.compile(r"-?[0-9]{1,19}")  # as many digits as a number of 64 bits can have
 
 
 def parse_metadata(preamble: Preamble, where: Span) -> dict[str, Any]:
-    """The metadata.  Raises CLPIR-102, CLPIR-103, CLPIR-401 and CLPIR-402; `where` is what contains them."""
+    """Parse and check the metadata; `where` is the span of the preamble.
+
+    Raises CLPIR-102, CLPIR-103, CLPIR-401 and CLPIR-402.
+    """
     span = where.sub(preamble.metadata_at, preamble.size)
     found = metadata_object(preamble, span, checks.METADATA_JSON)
     version = found.get("VERSION")
@@ -60,7 +69,7 @@ def parse_metadata(preamble: Preamble, where: Span) -> dict[str, Any]:
 
 
 def _reference(metadata: dict[str, Any]) -> int | None:
-    """The time that the first event counts from; upstream writes it as text."""
+    """The time in milliseconds that the first event counts from; None unless it is a string of digits, as in CLP."""
     stated = metadata.get("REFERENCE_TIMESTAMP")
     if not isinstance(stated, str) or _INTEGER.fullmatch(stated) is None:
         return None
@@ -103,22 +112,25 @@ def build_utc_offset(offset_ms: int) -> bytes:
 
 
 def parse_token(data: bytes, at: int, end: int) -> tuple[int, int, int]:
-    """Tag, number and end of the token at `at`, whose text need not be there.  Raises `LayoutError`."""
+    """Return `(tag, number, end)` of the token at `at`.  Raises `LayoutError`.
+
+    The bytes of its text need not be in `data`, but must be before `end`.
+    """
     after, tag, one, two, four, eight, *_ = flat_token(data, at, end)
-    return tag, one + two + four + eight, after
+    return tag, one + two + four + eight, after  # by width in bytes; absent fields are 0
 
 
 def token_name(data: bytes, at: int) -> str:
-    """The kind of token at this place, as text."""
+    """The kind of token at an offset, as messages name it."""
     return Tags(parse_token(data, at, len(data))[0]).name.lower()
 
 
 def misfit(data: bytes, at: int) -> LayoutError | None:
-    """The fault in the token at `at`; None when it fits."""
+    """Return the fault in the token at `at` (truncated, or invalid); None for a valid token."""
     try:
         read_token(data, at, len(data))
     except LayoutError as error:
-        return error.with_traceback(None)  # its frames hold the data
+        return error.with_traceback(None)  # the traceback would keep frames, and so the data, in memory
     return None
 
 

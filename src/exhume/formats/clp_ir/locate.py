@@ -1,4 +1,7 @@
-"""Finding IR streams of text inside raw bytes: the magic number leads to a preamble, the units after it to the end."""
+"""Finding IR streams of text inside raw bytes, for `exhume carve`.
+
+The magic number is followed by a preamble, and the units after it (events) are decoded to find the end.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +19,14 @@ from exhume.recovery import CarvedArchive
 
 
 def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: int = 1) -> CarvedArchive | None:
-    """The stream whose magic number, or whose zstd frame, is at `hit`; None where no preamble follows.
+    """Return the stream whose magic number or first zstd frame is at `hit`; None if no valid preamble follows.
 
     A stream without frames ends with its last unit.  Inside zstd frames, it ends with the frame that has its end, or
     else with the last frame.
     """
 
     def begin(stream: Stream) -> Units:
+        """Return the pass over the units, after the metadata were checked."""
         units = TextUnits(stream, limits)
         parse_metadata(units.preamble, stream.span(0, units.preamble.size))
         return units

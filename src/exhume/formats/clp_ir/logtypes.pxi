@@ -1,7 +1,11 @@
-# Log types of a message stream, included by _kernel.pyx.  Most events have one of a few log types, so each is split
-# only once, into its text without escapes and its placeholders, and kept in a table with a slot for each hash value.
+# Log types of a message stream, included by _kernel.pyx.  A log type is a message with a placeholder (mark), one byte,
+# in place of each variable; a byte that is not a mark is preceded by an escape.  Most events have one of a few log
+# types, so each is split only once, into its text without escapes and its placeholders, and kept in a table with a slot
+# for each hash value.
+#
 # For a search, `clues` are kept with it: what a variable must contain for a pattern to match an event of this log type.
-# An event for which no clue holds is skipped without joining its message.
+# They are about the pattern's needle: of its parts between asterisks, the one with most letters.  An event for which no
+# clue holds is skipped without joining its message.
 
 cdef enum:
     CI_SLOTS = 256          # log types that are kept
@@ -39,6 +43,7 @@ cdef struct CiLogType:
 
 
 cdef void ci_free_types(CiLogType* types) noexcept:
+    """Free a table of log types; it may be NULL."""
     cdef Py_ssize_t i
     if types != NULL:
         for i in range(CI_SLOTS):
@@ -50,7 +55,7 @@ cdef void ci_free_types(CiLogType* types) noexcept:
 
 
 cdef inline size_t ci_slot(const uint8_t* p, Py_ssize_t size) noexcept nogil:
-    """A slot for a log type, by its size and some of its bytes."""
+    """A slot for a log type, by a hash of its size, and of its first, middle and last eight bytes."""
     cdef uint64_t first = 0, middle = 0, last = 0
     if size >= <Py_ssize_t>sizeof(first):
         memcpy(&first, p, sizeof(first))
@@ -60,7 +65,7 @@ cdef inline size_t ci_slot(const uint8_t* p, Py_ssize_t size) noexcept nogil:
         memcpy(&first, p, size)
     first = first * <uint64_t>0xFF51AFD7ED558CCD ^ middle * <uint64_t>0xC4CEB9FE1A85EC53
     first += (last ^ <uint64_t>size) * <uint64_t>0x9E3779B97F4A7C15
-    return (first ^ first >> 32) * <uint64_t>0xFF51AFD7ED558CCD >> 56
+    return (first ^ first >> 32) * <uint64_t>0xFF51AFD7ED558CCD >> 56  # eight bits: one of CI_SLOTS
 
 
 cdef bint ci_take_apart(CiLogType* type, const uint8_t* p, Py_ssize_t size) except -2 nogil:
@@ -93,7 +98,7 @@ cdef bint ci_join(Out* out, CiLogType* type, IrLeaf* leaf, IrVariable* variable)
     cdef CiPiece* piece = <CiPiece*>type.pieces.p
     cdef const char* text = <const char*>type.text.p
     cdef char* to
-    cdef Py_ssize_t i, size = type.text.n + CI_PADDING
+    cdef Py_ssize_t i, size = type.text.n + CI_PADDING  # most bytes of the message, and space for the last copy
     if leaf.num_variables != type.num_variables:
         return False
     for i in range(leaf.num_variables):

@@ -1,5 +1,9 @@
 # Units of IR streams of text messages, included by _kernel.pyx.  `exhume.formats.clp_ir.pykernel` is the pure-Python
 # implementation and has the documentation.
+#
+# An event is encoded as variables, a log type (the message with a mark, one byte, in place of each variable), and a
+# time.  Structures and functions with the prefix `Ir`, classes of tokens (`C_...`) and statuses (`IR_...`) are those of
+# KV-IR; an `IrLeaf` is an encoded message here.  A wildcard pattern consists of segments, the parts between asterisks.
 
 cdef enum:
     # The forms of an event, as in `EventForm` of units.py, where they are explained.
@@ -9,9 +13,9 @@ cdef enum:
     CI_COLUMNS = 16
     CI_LENIENT = 32
     CI_KEYED = 64
-    CI_DAY = 86400000
-    CI_OTHER = 255
-    # The kind of a timestamp's character position; the same numbers as in patterns.py.
+    CI_DAY = 86400000       # milliseconds
+    CI_OTHER = 255          # see `ci_shift`
+    # The operations of a program that prints times; the same numbers as in patterns.py.
     CI_LITERAL = 0
     CI_YEAR = 1
     CI_YEAR_2 = 2
@@ -47,14 +51,16 @@ cdef const char** CI_WEEKDAYS = [
     b"Monday", b"Tuesday", b"Wednesday", b"Thursday", b"Friday", b"Saturday", b"Sunday"]
 
 cdef uint8_t[256] ci_class
+"""Class of a token, by its tag."""
 cdef uint8_t[256] ci_fold
+"""Lower case of an ASCII letter; other bytes unchanged."""
 cdef uint8_t[256] ci_shift
-"""By tag: the number of bits that a number or length after it has fewer than 64, by which eight bytes that start with
-it are shifted to get it; CI_OTHER for bytes that are no such tag."""
+"""By tag: 64 minus the bits of the number or length after it.  A big-endian word of eight bytes that start with that
+number, shifted right by so much, is the number.  CI_OTHER: not a tag with a number or length."""
 
 cdef struct CiToken:
     uint8_t tag
-    int64_t number
+    int64_t number          # of tokens without text
     const uint8_t* text
     Py_ssize_t size
 
@@ -143,11 +149,13 @@ cdef struct CiPattern:
 
 
 cdef Py_ssize_t ci_probe(bytes letters, bytes marks):
-    """Position of the byte of a segment that text has least often, by its kind: punctuation, capitals and digits, small
-    letters, spaces.
+    """Position of the byte of a segment that is rarest in text, -1 if all are question marks.
+
+    Rarest are the bytes other than letters, digits, spaces and frequent punctuation; then capitals, digits and that
+    punctuation; then small letters; then spaces.
     """
     cdef Py_ssize_t i, found = -1
-    cdef int rank, least = 4
+    cdef int rank, least = 4  # above all ranks
     for i in range(len(letters)):
         byte = letters[i]
         if marks[i]:
@@ -158,12 +166,14 @@ cdef Py_ssize_t ci_probe(bytes letters, bytes marks):
     return found
 
 
+# Bytes that are rarer in logs than small letters, and more frequent than the rest; see `ci_probe`.
 CI_COMMON = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ.:-/"
 
 include "logtypes.pxi"
 
 
 cdef class ClpIrDecoder:
+    """Decodes the units of a stream; the public methods and attributes are documented in pykernel.py."""
     cdef public int64_t events
     cdef public int64_t matched
     cdef public int64_t utc_offset
@@ -176,26 +186,26 @@ cdef class ClpIrDecoder:
     cdef readonly int64_t start
     cdef readonly int64_t end
     cdef readonly tuple stopped
-    cdef bint busy
-    cdef Out out
-    cdef Out text
-    cdef EncBuf variables
-    cdef EncBuf times
-    cdef EncBuf ends
-    cdef EncBuf keyed
-    cdef int64_t lower
+    cdef bint busy              # whether a thread is in `run`
+    cdef Out out                # output that was not taken: text, lines, or messages of columns
+    cdef Out text               # scratch space: a message
+    cdef EncBuf variables       # `IrVariable`s of the current event
+    cdef EncBuf times           # of columns: i64 by row
+    cdef EncBuf ends            # of columns: i64 by row, the end of its message in `out`
+    cdef EncBuf keyed           # scratch space: the tokens of an event that are not copied
+    cdef int64_t lower          # the chosen times, both included
     cdef int64_t upper
     cdef EncBuf letters         # of all segments: a byte, and whether it is a question mark
     cdef EncBuf marks
-    cdef EncBuf segments
-    cdef EncBuf patterns
-    cdef CiLogType* types
-    cdef Out digits
-    cdef bytes form             # how times are printed
+    cdef EncBuf segments        # of CiSegment
+    cdef EncBuf patterns        # of CiPattern
+    cdef CiLogType* types       # table of split log types (logtypes.pxi); NULL until it is used
+    cdef Out digits             # scratch space: a variable that is a number
+    cdef bytes form             # program that prints times
     cdef const uint8_t* form_start
     cdef Py_ssize_t form_size
-    cdef object zone
-    cdef int64_t zone_start     # the times for which this offset is known
+    cdef object zone            # `patterns.Zone`, or None for UTC
+    cdef int64_t zone_start     # the times for which `zone_offset` and `zone_name` are valid, both included
     cdef int64_t zone_stop
     cdef int64_t zone_offset
     cdef bytes zone_name
@@ -234,7 +244,7 @@ cdef class ClpIrDecoder:
         cdef CiPattern pattern
         cdef CiSegment segment
         cdef Py_ssize_t most
-        ci_free_types(self.types)  # what they say about the patterns before
+        ci_free_types(self.types)  # their clues are about the former patterns
         self.types = NULL
         self.lower, self.upper = lower, upper
         self.letters.n = self.marks.n = self.segments.n = self.patterns.n = 0
@@ -316,11 +326,11 @@ cdef class ClpIrDecoder:
 
     cdef int walk(self, const uint8_t* p, int64_t at, int64_t end, int64_t base, int how, int64_t target,
                   IrStop* stop) except -2 nogil:
-        """Takes units until something stops it, which is then reported in `stop`."""
+        """Decode units until something stops it, as documented for `run`; the reason is then in `stop`."""
         cdef CiToken token
         cdef IrLeaf leaf
-        cdef IrVariable* variable
-        cdef IrVariable* limit
+        cdef IrVariable* variable   # the next one in `variables`
+        cdef IrVariable* limit      # the end of its memory
         cdef int64_t after, place, size, matched
         cdef uint8_t number = CLP_IR_TAGS_VARIABLE_8 if self.wide else CLP_IR_TAGS_VARIABLE_4
         cdef int fault, what
@@ -329,7 +339,7 @@ cdef class ClpIrDecoder:
             if after < 0:
                 return ir_stop(stop, IR_MORE, at, at, -1)
             what = ci_class[token.tag]
-            if what == C_VARIABLE or what == C_VARIABLE_TEXT or what == C_LOG_TYPE:
+            if what == C_VARIABLE or what == C_VARIABLE_TEXT or what == C_LOG_TYPE:  # an event
                 place = at
                 leaf.variable = leaf.num_variables = 0
                 leaf.wide = self.wide
@@ -393,7 +403,7 @@ cdef class ClpIrDecoder:
         return ir_stop(stop, IR_MORE, at, at, -1)
 
     cdef int keep_time(self, int64_t number) noexcept nogil:
-        """The time of an event; IR_TIME where the sum does not fit, or is outside the years 1 to 9999."""
+        """Set `time`; return 0, or IR_TIME if the sum does not fit 64 bits, or is outside the years 1 to 9999."""
         cdef int64_t before = self.time
         if self.wide:
             self.time = number
@@ -483,7 +493,7 @@ cdef class ClpIrDecoder:
     # -- log types -----------------------------------------------------------------------------------------------------
 
     cdef int log_type(self, const uint8_t* p, Py_ssize_t size, CiLogType** found) except -1 nogil:
-        """Set `found` to a log type that was split; NULL if it is too long, is faulty, or its slot is in use."""
+        """Set `found` to the split log type of these bytes; NULL if it is too long, is faulty, or its slot is in use."""
         cdef CiLogType* type
         found[0] = NULL
         if size > CI_LONGEST:
@@ -513,20 +523,20 @@ cdef class ClpIrDecoder:
         return 0
 
     cdef int find_clues(self, CiLogType* type) except -1 nogil:
-        """Find what has to hold for the variables of a log type if a pattern is to match."""
+        """Collect the clues of a log type: what a variable must contain if a pattern is to match; see logtypes.pxi."""
         cdef CiPattern* pattern = <CiPattern*>self.patterns.p
         cdef size_t i
         type.open = False
         for i in range(self.patterns.n // sizeof(CiPattern)):
-            if pattern[i].needle < 0:
+            if pattern[i].needle < 0:  # it has no letters that could be searched for
                 type.open = True
             if not type.open:
                 self.find_clues_of(type, i)
         return 0
 
     cdef int find_clues_of(self, CiLogType* type, Py_ssize_t number) except -1 nogil:
-        """Collect where pattern `number` could begin in events of a log type, and what their variables must then
-        contain.
+        """Collect where the needle of pattern `number` could begin in events of a log type, and what a variable must
+        contain in each case.  If its text alone contains the needle, all events have to be compared (`open`).
         """
         cdef CiPattern* pattern = &(<CiPattern*>self.patterns.p)[number]
         cdef CiSegment* needle = &(<CiSegment*>self.segments.p)[pattern.needle]
@@ -545,7 +555,7 @@ cdef class ClpIrDecoder:
             if not piece[i].mark:
                 return 0
             self.add_clue(type, i, number, CI_INSIDE, 0, needle.size)
-            for at in range(1, needle.size):  # this many of its letters end the variable
+            for at in range(1, needle.size):  # this many letters of the needle end the variable, the others follow
                 count = min(piece[i + 1].size, needle.size - at)
                 if (count == needle.size - at or piece[i + 1].mark) \
                         and self.part_stands(needle, at, count, text + piece[i + 1].start, pattern.fold):
@@ -554,7 +564,10 @@ cdef class ClpIrDecoder:
 
     cdef int add_clue(self, CiLogType* type, Py_ssize_t variable, Py_ssize_t pattern, int where, Py_ssize_t first,
                       Py_ssize_t count) except -1 nogil:
-        """Note that a pattern needs some letters in a variable; a variable that is a number cannot contain others."""
+        """Note that a pattern needs some letters in a variable, unless that is a number, which cannot contain them.
+
+        The fields of `CiClue` document the arguments.
+        """
         cdef CiSegment* needle = &(<CiSegment*>self.segments.p)[(<CiPattern*>self.patterns.p)[pattern].needle]
         cdef CiClue clue
         cdef Py_ssize_t i
@@ -571,7 +584,9 @@ cdef class ClpIrDecoder:
         return 0
 
     cdef bint rules_out(self, CiLogType* type, IrLeaf* leaf) except -2 nogil:
-        """Whether no pattern can match an event, whose variables fit its log type."""
+        """Whether no pattern can match an event: no clue holds.  Also False if its variables do not fit its log type,
+        so that joining the message reports the fault.
+        """
         cdef CiPiece* piece = <CiPiece*>type.pieces.p
         cdef CiClue* clue = <CiClue*>type.clues.p
         cdef IrVariable* variable = <IrVariable*>self.variables.p
@@ -588,12 +603,12 @@ cdef class ClpIrDecoder:
                 return False
         for i in range(type.clues.n // sizeof(CiClue)):
             text, size = variable[clue[i].variable].text, variable[clue[i].variable].number
-            if text == NULL:
+            if text == NULL:  # a number: compare its digits
                 self.digits.size = 0
                 ir_reserve(&self.digits, IR_NUMBER_ROOM)
                 ir_put_variable(&self.digits, &variable[clue[i].variable], piece[clue[i].variable].mark, leaf.wide)
                 text, size = <const uint8_t*>self.digits.data, self.digits.size
-            if size < clue[i].count and clue[i].where != CI_PREFIX:
+            if size < clue[i].count and clue[i].where != CI_PREFIX:  # too short for the letters
                 continue
             pattern = &(<CiPattern*>self.patterns.p)[clue[i].pattern]
             needle = &(<CiSegment*>self.segments.p)[pattern.needle]
@@ -620,8 +635,12 @@ cdef class ClpIrDecoder:
         return False
 
     cdef bint fits(self, CiPattern* pattern, const uint8_t* text, Py_ssize_t size) noexcept nogil:
-        """Whether a message matches a wildcard pattern: each segment is searched for after the one before it."""
+        """Whether a message matches a wildcard pattern: each segment is searched for after the one before it.
+
+        Without an asterisk there, the first segment must be at the start, and the last one at the end.
+        """
         cdef CiSegment* segment = <CiSegment*>self.segments.p + pattern.first
+        # The segments `[i, last)` are to be found in `text[start:stop]`.
         cdef Py_ssize_t start = 0, stop = size, i = 0, last = pattern.count
         if last == 0:
             return pattern.open_start or size == 0
@@ -647,11 +666,11 @@ cdef class ClpIrDecoder:
 
     cdef inline Py_ssize_t find(self, CiSegment* segment, const uint8_t* text, Py_ssize_t at, Py_ssize_t stop,
                                 bint fold) noexcept nogil:
-        """First position of a segment from `at` to `stop`; -1 if there is none."""
+        """First position of a segment in `text[at:stop]`; -1 if there is none.  Its rarest byte is searched first."""
         cdef uint8_t letter = 0
-        cdef bint folds = False
+        cdef bint folds = False  # whether the byte is a letter of either case
         cdef const uint8_t* found
-        stop -= segment.size
+        stop -= segment.size  # the last position that it can have
         if segment.probe >= 0:
             letter = self.letters.p[segment.start + segment.probe]
             folds = fold and c"a" <= letter <= c"z"
@@ -673,7 +692,7 @@ cdef class ClpIrDecoder:
         return -1
 
     cdef inline bint stands(self, CiSegment* segment, const uint8_t* text, bint fold) noexcept nogil:
-        """Whether a segment matches there; the caller has checked that it fits."""
+        """Whether a segment matches at `text`; the caller has checked that there are enough bytes."""
         return self.part_stands(segment, 0, segment.size, text, fold)
 
     cdef inline bint part_stands(self, CiSegment* segment, Py_ssize_t first, Py_ssize_t count, const uint8_t* text,
@@ -735,8 +754,8 @@ cdef class ClpIrDecoder:
         days = local // CI_DAY
         rest = local - days * CI_DAY
         # The civil calendar, in years that begin with March: days since 0000-03-01, in eras of 400 years.
-        part = days + 719468
-        era = part // 146097
+        part = days + 719468  # days from 0000-03-01 to the epoch
+        era = part // 146097  # days of 400 years
         part -= era * 146097
         year = (part - part // 1460 + part // 36524 - part // 146096) // 365
         part -= 365 * year + year // 4 - year // 100
@@ -750,7 +769,7 @@ cdef class ClpIrDecoder:
         while form < end:
             op, width = form[0], form[1]
             form += 2
-            ir_reserve(out, 280)
+            ir_reserve(out, 280)  # more than any element needs: a width is one byte
             if op == CI_LITERAL:
                 ir_add(out, <const char*>form, width)
                 form += width
@@ -816,10 +835,11 @@ cdef class ClpIrDecoder:
 
 
 cdef class ClpIrEncoder:
+    """Encodes events; the methods and attributes are documented in pykernel.py."""
     cdef readonly bint wide
     cdef readonly int64_t time
-    cdef EncBuf out
-    cdef EncBuf log_type
+    cdef EncBuf out             # units that were not taken
+    cdef EncBuf log_type        # scratch space
 
     def __cinit__(self, bint wide, int64_t time):
         self.wide, self.time = wide, time

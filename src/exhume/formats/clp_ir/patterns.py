@@ -1,5 +1,8 @@
 """Printing the times of a stream: patterns of Java's `SimpleDateFormat`, and offsets from UTC.
 
+A pattern is compiled to a program: bytes that the decoders (compiled and pure Python) interpret for each time.  Each
+step of a program is an operation, a width, and for a literal its text (as many bytes as the width states).
+
 Spec: `docs/formats/clp_ir.md`, "Times".
 """
 
@@ -14,27 +17,33 @@ from zoneinfo import ZoneInfo
 from exhume.formats.clp_ir.units import DAY_MS, FIRST_MS, LAST_MS
 
 Zone = Callable[[int], tuple[int, int, int, bytes]]
-"""For a time in milliseconds: the first and the last time with its offset from UTC, the offset, and its name."""
+"""For a time: `(start, stop, offset, name)`.
+
+The offset from UTC is valid for times in `[start, stop]`, so that it need not be looked up for each event.  All but the
+name are milliseconds.
+"""
 
 (
     LITERAL, YEAR, YEAR_2, MONTH, MONTH_SHORT, MONTH_LONG, DAY, DAY_OF_YEAR, HOUR_0_23, HOUR_1_24, HOUR_0_11, HOUR_1_12,
     MINUTE, SECOND, MILLISECOND, HALF, WEEKDAY_SHORT, WEEKDAY_LONG, WEEKDAY, ZONE, OFFSET, OFFSET_OR_Z, OFFSET_COLON,
     ERA,
 ) = range(24)  # fmt: skip
-"""Kind of a printed time's character position; the same numbers as in `native.pxi`."""
+"""The operations of a program; the same numbers as in `native.pxi`."""
 
+# Operations that print a number, by the letter of `SimpleDateFormat`.
 _NUMBERS: Final = {
     "d": DAY, "D": DAY_OF_YEAR, "H": HOUR_0_23, "k": HOUR_1_24, "K": HOUR_0_11, "h": HOUR_1_12, "m": MINUTE,
     "s": SECOND, "S": MILLISECOND, "u": WEEKDAY,
 }  # fmt: skip
 
 _PIECES: Final = re.compile(r"'((?:[^']|'')*)'|([A-Za-z])\2*|[^A-Za-z']+", re.DOTALL)
+"""A part of a pattern: text in quotes, a run of one letter (which means a field of the time), or other characters."""
 
 MAX_PATTERN: Final = 1 << 10
-"""Characters of a pattern that is used."""
+"""Most characters of a pattern that is used: a stream could state one that makes every time megabytes."""
 
 Step = tuple[int, int, bytes]
-"""The item, how many digits it has, and its text if it is one."""
+"""`(operation, width, text)`: the width is the number of digits, or a detail of the form; only a literal has a text."""
 
 MONTHS: Final = (
     b"January", b"February", b"March", b"April", b"May", b"June", b"July", b"August", b"September", b"October",
@@ -44,7 +53,7 @@ WEEKDAYS: Final = (b"Monday", b"Tuesday", b"Wednesday", b"Thursday", b"Friday", 
 
 
 def _program(steps: list[Step]) -> bytes:
-    """Return the steps of a time format as bytes for the kernel; long literals are divided."""
+    """Return the bytes of a program.  Long literals are divided, since a width is one byte."""
     out = bytearray()
     for op, width, text in steps:
         if op == LITERAL:
@@ -82,6 +91,7 @@ def compile_pattern(pattern: str) -> bytes | None:
         at = found.end()
         quoted, letter = found[1], found[2]
         if letter is None:
+            # Two quotes are one, inside quotes or (where the quoted text is empty) outside.
             text = found[0] if quoted is None else (quoted.replace("''", "'") or "'")
             steps.append((LITERAL, 0, text.encode("utf-8", "surrogateescape")))
             continue
@@ -93,8 +103,8 @@ def compile_pattern(pattern: str) -> bytes | None:
 
 
 def _step(letter: str, count: int) -> Step | None:
-    """Return the printing step (operation, width, literal) of `count` equal letters; None if it is not supported."""
-    if count > 20:
+    """Return the printing step of `count` equal letters; None if it is not supported."""
+    if count > 20:  # more digits than any number has
         return None
     if letter in _NUMBERS:
         return _NUMBERS[letter], count, b""
@@ -119,7 +129,7 @@ def _step(letter: str, count: int) -> Step | None:
 
 
 def read_program(form: bytes) -> list[Step]:
-    """The steps of a program."""
+    """The steps of a program, the inverse of `_program`."""
     steps: list[Step] = []
     at = 0
     while at < len(form):
@@ -134,24 +144,29 @@ def read_program(form: bytes) -> list[Step]:
 
 
 def print_time(steps: list[Step], time_ms: int, offset_ms: int, zone: bytes) -> bytes:
-    """A time as a program has it, `offset_ms` from UTC, in a zone of that name."""
+    """Print a time with the steps of a program; `offset_ms`: the offset of local time from UTC, `zone`: its name."""
     local = _civil(time_ms + offset_ms)
     return b"".join(text if op == LITERAL else _printed(op, width, local, offset_ms, zone) for op, width, text in steps)
 
 
 class _Local:
-    """A local time, in the years 0 to 10000 as well, which an offset can lead to."""
+    """A local time.  Its year can be 0 or 10000 because of the offset; `datetime` ends with 1 and 9999.
+
+    `rest` is milliseconds since midnight, `weekday` 0 for Monday.
+    """
 
     __slots__ = ("day", "day_of_year", "month", "rest", "weekday", "year")
 
     def __init__(self, year: int, other: datetime, days: int, rest: int) -> None:
+        """`other`: the same day in a year that has the same calendar; `days`: since the epoch."""
         self.year, self.month, self.day = year, other.month, other.day
         self.day_of_year = other.timetuple().tm_yday
-        self.weekday = (days + 3) % 7
+        self.weekday = (days + 3) % 7  # the epoch was a Thursday
         self.rest = rest
 
 
 def _civil(local_ms: int) -> _Local:
+    """The date and time of milliseconds since the epoch, in local time."""
     days, rest = divmod(local_ms, DAY_MS)
     cycles, within = divmod(days, 146_097)  # the calendar repeats after 400 years
     other = _EPOCH + timedelta(days=within)
@@ -179,6 +194,7 @@ def _printed(op: int, width: int, local: _Local, offset_ms: int, zone: bytes) ->
         return texts[op]
     if op == OFFSET_OR_Z and not offset_ms:
         return b"Z"
+    # The offset from UTC, in one of three forms; the width of OFFSET_OR_Z is 1 for hours, 2 without and 3 with a colon.
     seconds = abs(offset_ms) // 1000
     out = b"%c%02d" % (b"-" if offset_ms < 0 else b"+", seconds // 3600)
     colon = b":" if op == OFFSET_COLON or width == 3 else b""
@@ -190,13 +206,14 @@ def _printed(op: int, width: int, local: _Local, offset_ms: int, zone: bytes) ->
 
 
 _FIXED: Final = re.compile(r"(?:GMT|UTC)?([+-])(\d{1,2})(?::?(\d\d))?")
+"""An offset from UTC as the id of a time zone."""
 
 QUARTER_MS: Final = 900_000
-"""Offsets from UTC are looked up once for so long, where they are the same at its beginning and end."""
+"""A quarter of an hour: if the offset is the same at its start and end, it is taken to be the same in between."""
 
 
 def find_zone(id: str) -> Zone | None:
-    """The offsets of a time zone; None for one that is not known.
+    """Return the offsets of a time zone; None for an unknown zone.
 
     Ids are those of the IANA database, and `GMT+01:00`, `UTC-5` and `+0130`, where plus is east of Greenwich.
     """
@@ -219,7 +236,7 @@ def find_zone(id: str) -> Zone | None:
 
 
 def _offsets(zone: tzinfo) -> Zone:
-    """Return a function from a time in ms to `(start, stop, offset_ms, name)`, the same within `[start, stop]`."""
+    """Return the offsets of `zone` as a function; see `Zone`."""
 
     def at(time_ms: int) -> tuple[int, bytes]:
         """Return the UTC offset in ms and the name of the zone at a time."""
@@ -232,12 +249,13 @@ def _offsets(zone: tzinfo) -> Zone:
         return offset // timedelta(milliseconds=1), (local.tzname() or "UTC").encode("utf-8", "surrogateescape")
 
     def lookup(time_ms: int) -> tuple[int, int, int, bytes]:
+        """The function that is returned."""
         start = time_ms - time_ms % QUARTER_MS
         stop = start + QUARTER_MS - 1
         offset, name = at(time_ms)
         if start >= FIRST_MS and stop <= LAST_MS and at(start) == at(stop) == (offset, name):
             return start, stop, offset, name
-        return time_ms, time_ms, offset, name
+        return time_ms, time_ms, offset, name  # valid for this time only
 
     return lookup
 

@@ -1,4 +1,4 @@
-"""Is this an IR stream of text?"""
+"""Is this an IR stream of text messages?  The probe of KV-IR has the code, since both formats share the framing."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def probe(source: Source | Tree) -> Identification | None:
 
 
 def _parse(preamble: Preamble, where: Span) -> dict[str, Any]:
-    """The metadata, by a module that is only imported for files that begin as streams do."""
+    """Parse the metadata.  The module that does it is slow to import, so only files with the magic number import it."""
     from exhume.formats.clp_ir.layout import parse_metadata
 
     return parse_metadata(preamble, where)

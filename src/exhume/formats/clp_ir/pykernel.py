@@ -1,6 +1,11 @@
-"""Pure-Python version of the text IR part of `exhume.native._kernel` (`native.pxi`).
+"""Pure-Python implementation of the CLP IR part of `exhume.native._kernel` (`native.pxi`).
 
 Import `exhume.formats.clp_ir.kernel`, which picks one of the two; the tests in `tests/clp_ir` run against each.
+
+A unit is an event, a change of the offset from UTC, or the end, and consists of tokens.  A message is encoded as a log
+type (its text with a mark in place of each variable) and the variables.  Streams are wide (variables of eight bytes,
+times since the epoch) or not (four bytes, times as differences).  A chosen event is one that matches the decoder's
+bounds of time and patterns.
 """
 
 from __future__ import annotations
@@ -43,11 +48,11 @@ from exhume.formats.kv_ir.units import Status
 MadeT = TypeVar("MadeT", bound=tuple[int, bytes])
 
 Event = tuple[int, bytes]
-"""When, in milliseconds since the epoch, and the message."""
+"""`(time in milliseconds since the epoch, message)`."""
 
 
 class _StopError(Exception):
-    """A unit that was not accepted: why, and where."""
+    """A unit that was not accepted: why, and at which token."""
 
     def __init__(self, status: Status, at: int) -> None:
         super().__init__(status)
@@ -55,7 +60,7 @@ class _StopError(Exception):
 
 
 def _token(data: bytes, at: int, end: int) -> tuple[int, int, bytes, int]:
-    """The tag of a token, its number, its bytes, and where it ends."""
+    """Return `(tag, number, bytes, end)` of the token at `at`.  Raises `_StopError` if it is incomplete or invalid."""
     try:
         after, tag, one, two, four, eight, _, _, _, start, stop = flat_token(data, at, end)
     except LayoutError:
@@ -68,11 +73,11 @@ class ClpIrDecoder:
 
     Attributes:
         wide: Whether variables have eight bytes, and times are those since the epoch.
-        time: When the last event was, in milliseconds since the epoch; before the first one, what that counts from.
-        events: How many events were decoded, and (`matched`) how many of these were chosen.
+        time: Time of the last event, in milliseconds since the epoch; before the first one, what that counts from.
+        events: How many events were decoded; `matched`: how many of these were chosen.
         first_time, last_time: The earliest and the latest time of a chosen event.
         utc_offset: The latest offset from UTC in milliseconds; it was set `utc_changes` times so far.
-        event: The last event, if objects were requested; it is at `start` to `end`.
+        event: The last event, if objects were requested; it is at `[start, end)` of the stream.
         stopped: What `run` would have returned at the point where `each` stopped.
     """
 
@@ -96,8 +101,8 @@ class ClpIrDecoder:
         self.event: Event | None = None
         self.start = self.end = 0
         self.stopped: tuple[int, int, int, int] = (int(Status.MORE), 0, 0, -1)
-        self._out = bytearray()
-        self._times, self._ends = array("q"), array("q")
+        self._out = bytearray()  # output that was not taken: text, lines, or messages of columns
+        self._times, self._ends = array("q"), array("q")  # of columns
         self._lower, self._upper = MIN_MS, MAX_MS
         self._patterns: list[re.Pattern[bytes]] = []
         self.print_times(b"", None)
@@ -107,8 +112,9 @@ class ClpIrDecoder:
         self._form, self._zone = read_program(form), zone
 
     def choose(self, lower: int, upper: int, patterns: Iterable[Wildcard]) -> None:
-        """Choose the events between two times, both included, whose messages any of the patterns match (no patterns:
-        all).
+        """Choose the events between two times, both included, with a message that any of the patterns matches.
+
+        Without patterns, all messages match.
         """
         self._lower, self._upper = lower, upper
         self._patterns = [_compiled(pattern) for pattern in patterns]
@@ -139,11 +145,13 @@ class ClpIrDecoder:
     def run(self, data: bytes, at: int, end: int, base: int, how: int, target: int) -> tuple[int, int, int, int]:
         """Decode the units of `data[at:end]`; `data` starts `base` bytes into the stream.
 
-        Stops when the output has `target` bytes, or there are this many events, where none is made; and at each chosen
-        event where objects are requested.
+        `how` is an `EventForm`.  Stops when the output has `target` bytes; in forms without output, when `events` has
+        reached `target`; and after each chosen event if objects are requested.
 
-        Returns: A `Status`; where the unit starts that was not taken, or what follows; where in it something does not
-        fit; and where it ends, -1 where that is not known.  Raises `ValueError` for a range outside of `data`.
+        Returns `(status, unit, place, after)`: a `Status`, and offsets in `data` of the unit that was not taken (or of
+        what follows), of the token with the fault, and of the end of the faulty unit, -1 if unknown.
+
+        Raises `ValueError` for a range outside of `data`.
         """
         if not 0 <= at <= end <= len(data):
             raise ValueError("outside of the data")
@@ -172,8 +180,7 @@ class ClpIrDecoder:
     def _unit(self, data: bytes, at: int, end: int, base: int, how: int, target: int) -> tuple[Status | None, int]:
         """Decode the unit at `at`; return why decoding stops after it (None: it continues), and the next offset.
 
-        `base` is the stream offset of `data[0]`.  `how` (`EventForm`) selects the output, and with `FULL` the method
-        returns once `target` bytes or events are made.  Raises `_StopError` at a malformed token.
+        The arguments are those of `run`.  Raises `_StopError` at a malformed token.
         """
         tag, number, text, after = _token(data, at, end)
         if tag == Tags.UTC_OFFSET_CHANGE:
@@ -215,7 +222,10 @@ class ClpIrDecoder:
         return (Status.FULL if made >= target else None), after
 
     def _keep_time(self, number: int) -> bool:
-        """The time of an event; False where the sum does not fit, or is outside the years 1 to 9999."""
+        """Set `time` to that of an event, whose token has `number`; return whether it is in the years 1 to 9999.
+
+        A sum beyond 64 bits wraps around, and is not.
+        """
         time = number if self.wide else self.time + number
         self.time = (time - MIN_MS) % (1 << 64) + MIN_MS
         return self.time == time and FIRST_MS <= time <= LAST_MS
@@ -266,6 +276,7 @@ class ClpIrDecoder:
             return b""
         if not FIRST_MS <= self.time <= LAST_MS:
             return b"%d" % self.time
+        # The offset from UTC: that of the last change in the stream, else that of the time zone, else 0.
         offset, name = 0, b"UTC"
         if self.utc_changes and -DAY_MS < self.utc_offset < DAY_MS:
             offset = self.utc_offset
@@ -278,6 +289,7 @@ class ClpIrDecoder:
 
 
 _DELETE = json.dumps("\x7f")[1:-1]
+"""The escape of the character DELETE, which the kernel writes in lines, though JSON does not require it."""
 
 
 def _is_utf8(text: bytes) -> bool:
@@ -290,13 +302,14 @@ def _is_utf8(text: bytes) -> bool:
 
 
 def _compiled(pattern: Wildcard) -> re.Pattern[bytes]:
-    """Return a wildcard pattern as a regular expression that matches from the start."""
+    """Return a wildcard pattern as a regular expression for `fullmatch`."""
     parts = [
         b"".join(b"." if any_byte else re.escape(bytes((byte,))) for byte, any_byte in zip(letters, marks, strict=True))
         for letters, marks in pattern.parts
     ]
+    # Between the parts and around them, any bytes: as few as possible, so that most messages match with little work.
     text = b".*?".join(parts)
-    if not parts and pattern.open_start:
+    if not parts and pattern.open_start:  # asterisks only
         text = b".*"
     elif pattern.open_start or pattern.open_end:
         text = (b".*?" if pattern.open_start else b"") + text + (b".*" if pattern.open_end else b"")
@@ -308,7 +321,7 @@ class ClpIrEncoder:
 
     Attributes:
         wide: Whether variables have eight bytes, and times are those since the epoch.
-        time: When the last event was, in milliseconds since the epoch.
+        time: Time of the last event, from which the next one counts, in milliseconds since the epoch.
     """
 
     time: int
@@ -335,7 +348,7 @@ class ClpIrEncoder:
         encoded = encode_text(message, Dialect.CORE)
         marks = bytearray()
         for variable in encoded.variables:
-            stored, kind = variable.encoded, variable.kind
+            stored, kind = variable.encoded, variable.kind  # as eight bytes; None for text
             if not self.wide:
                 if kind is VariableKind.FLOAT:
                     stored = pack_decimal(variable.text)
@@ -371,6 +384,7 @@ def build_delta(delta_ms: int) -> bytes:
     return bytes((tag,)) + struct.pack(form, delta_ms)
 
 
+# The forms of a difference of times, narrowest first: (bits without the sign, tag, format for `struct`).
 _DELTAS = (
     (7, Tags.DELTA_1, NUMBERS.number1), (15, Tags.DELTA_2, NUMBERS.number2), (31, Tags.DELTA_4, NUMBERS.number4),
     (63, Tags.DELTA_8, NUMBERS.number8),

@@ -1,9 +1,9 @@
-"""`ClpIrArchive`: an IR stream of text, opened for reading: opening reads the preamble, the rest goes from front to
-back.
+"""`ClpIrArchive`: an IR stream of text messages, opened for reading.
+
+Opening reads the preamble (magic number and metadata).  Everything else is a pass over the units (events, and changes
+of the offset from UTC) from front to back.  A choice is a set of events: by time, and by wildcard patterns.
 
 Spec: `docs/formats/clp_ir.md`, "Bytes".
-
-`ClpIrInfo` is the result of `info()`.
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ if TYPE_CHECKING:
 
 
 SCHEMA = "clp_ir"
-"""The specification of a stream."""
+"""Id of the specification (`ksy/`) of a stream."""
 
 EVENTS = 1 << 20
-"""Events that are counted at once."""
+"""Events to decode in one call; any large number, since there is no output."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClpIrInfo(StreamInfo):
-    """Result of `info` for a stream of text: with the times of its first and last event."""
+    """Result of `info` for a stream of text, with its earliest and latest time in milliseconds; None without events."""
 
     first_ms: int | None
     last_ms: int | None
@@ -61,7 +61,7 @@ class ClpIrInfo(StreamInfo):
 
 
 def collect(archive: TextStream) -> ClpIrInfo:
-    """The info of a stream; what is damaged is listed and left out."""
+    """The info of a stream; damaged events are left out and listed as findings."""
     units = archive.units()
     found: list[Finding] = []
     while True:
@@ -80,20 +80,20 @@ def collect(archive: TextStream) -> ClpIrInfo:
 
 
 def event_entries(archive: TextStream) -> Iterator[Entry]:
-    """One entry for each event; raises the fault in the stream after those before it."""
+    """Yield an entry for each event; raises the fault in the stream after those before it."""
     for span, number, event in archive.events_with_place():
         details: dict[str, Any] = {"timestamp": event.time_ms}
-        if span.payload is not None:
+        if span.payload is not None:  # inside zstd frames: no offset in the file
             details["payload_offset"] = span.payload[0]
         offset, stored = (span.start, span.size) if span.payload is None else (None, None)
         yield Entry("event", None, number, offset, len(event.message), stored, None, details)
 
 
 AT_ONCE = 1 << 16
-"""Bytes of messages, about, whose events are objects at the same time."""
+"""Approximate bytes of messages per list of events: more would use memory, fewer take time."""
 
 TIMES = ("pattern", "iso", "none")
-"""Ways to print times: in the stream's pattern, as CLP's readers for Python do, or not at all."""
+"""Ways to print times: in the stream's pattern, in ISO 8601 as CLP's readers for Python do, or not at all."""
 
 
 class TextEvent(NamedTuple):
@@ -114,16 +114,15 @@ class TextEvent(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """Which events are chosen: those between two times, in milliseconds and both included, whose messages any of the
-    patterns match (none: all).
-    """
+    """Which events are wanted: those between two times, both included, with a message that any pattern matches."""
 
     begin_ms: int = MIN_MS
     end_ms: int = MAX_MS
-    patterns: tuple[Wildcard, ...] = ()
+    patterns: tuple[Wildcard, ...] = ()  # without any, all messages match
 
 
 EVERY = Choice()
+"""All events."""
 
 
 def choose(
@@ -134,7 +133,10 @@ def choose(
     ignore_case: bool = False,
     whole: bool = False,
 ) -> Choice:
-    """A choice out of wildcard queries.  Raises `QueryError` for times in the wrong order, and outside 64 bits."""
+    """Make a choice from wildcard queries (see `ClpIrArchive.search`) and bounds of the time.
+
+    Raises `QueryError` for times in the wrong order, and outside 64 bits.
+    """
     first, last = MIN_MS if begin_ms is None else begin_ms, MAX_MS if end_ms is None else end_ms
     for time in (first, last):
         if not MIN_MS <= time <= MAX_MS:
@@ -159,7 +161,7 @@ def inspect(source: Source | Tree, *, limits: Limits) -> SectionMap:
 
 
 def tally(archive: ClpIrArchive, jobs: int) -> int:
-    """The number of events, decoded and counted."""
+    """Count the events by decoding them; `jobs` has no effect."""
     return archive.count()
 
 
@@ -170,8 +172,8 @@ class ClpIrArchive(StreamArchive):
         stream: The `Stream` that the bytes come from.
         preamble: The bytes before the units.
         metadata: All metadata of the stream.
-        pattern: The pattern of its times, as the logger states it; empty where it does not.
-        zone: The time zone, likewise.
+        pattern: The pattern in which the logger printed times (Java's `SimpleDateFormat`); empty if it is not stated.
+        zone: The name of the logger's time zone; empty if it is not stated.
     """
 
     format = "clp-ir"
@@ -192,16 +194,17 @@ class ClpIrArchive(StreamArchive):
         return self.reporting(TextUnits(begin(self.source), self.limits))
 
     def chosen(self, choice: Choice, *, times: str = "none") -> TextUnits:
-        """A pass over the events of a choice, which prints times as `TIMES` says."""
+        """A pass over the events of a choice; `times` is one of `TIMES`."""
         units = self.units()
         units.decoder.choose(*choice)
         units.decoder.print_times(*self.printing(times))
         return units
 
     def printing(self, times: str) -> tuple[bytes, Zone | None]:
-        """The program that prints times, and the offsets from UTC.
+        """Return the arguments of the decoder's `print_times`: `(program that prints times, offsets from UTC)`.
 
-        An unsupported pattern results in ISO 8601, an unknown time zone in UTC.
+        A program is a compiled pattern (`patterns`); an empty one prints nothing.  An unsupported pattern results in
+        ISO 8601, an unknown time zone in UTC (None).
         """
         check_choice("times", times, TIMES)
         form = b"" if times == "none" else ISO
@@ -264,6 +267,7 @@ class ClpIrArchive(StreamArchive):
         return chain.from_iterable(self._batches(choice))
 
     def _batches(self, choice: Choice) -> Iterator[list[TextEvent]]:
+        """Yield the events in lists of about `AT_ONCE` bytes."""
         units = self.chosen(choice)
         for _ in units.steps(EventForm.COLUMNS, AT_ONCE):
             yield units.decoder.take_events(TextEvent)
@@ -290,6 +294,7 @@ class ClpIrArchive(StreamArchive):
         from exhume.formats.kv_ir.follow import followed
 
         def start(stream: Stream) -> TextUnits:
+            """A pass over the stream, which is begun again when the file is replaced."""
             units = TextUnits(stream, self.limits)
             units.decoder.choose(*choice)
             return units
@@ -307,7 +312,7 @@ class ClpIrArchive(StreamArchive):
     ) -> Iterator[TextEvent]:
         """The events whose message a wildcard query matches, in their order.
 
-        `*` matches any text and `?` for one byte; a backslash takes the special meaning from the next character.
+        `*` matches any text and `?` any one byte; a backslash takes the special meaning from the next character.
         The query matches part of a message, or with `whole` all of it; `ignore_case` is about ASCII letters.  Times
         from `begin_ms` to `end_ms`, both included.  Raises `QueryError`, and as `text_chunks`.
         """
@@ -317,7 +322,7 @@ class ClpIrArchive(StreamArchive):
     def count(self, choice: Choice = EVERY) -> int:
         """Number of events that match a choice.  Raises the same errors as `text_chunks`."""
         units = self.chosen(choice)
-        for _ in printed(units, EventForm.LENIENT, 1 << 62):
+        for _ in printed(units, EventForm.LENIENT, 1 << 62):  # no output, whatever the target
             pass
         return int(units.decoder.matched)
 
@@ -328,7 +333,7 @@ class ClpIrArchive(StreamArchive):
         """
         units = self.chosen(choice)
         found: Counter[int] = Counter()
-        for _ in units.steps(EventForm.COLUMNS, 1 << 20):
+        for _ in units.steps(EventForm.COLUMNS, 1 << 20):  # bytes of columns at a time
             times = array("q", units.decoder.take_columns()[0])
             found.update(time - time % width_ms for time in times)
         return found

@@ -2,8 +2,8 @@
 
 Inside zstd frames, everything after the first block that does not decompress is lost; a stream that was cut, as after a
 crash, keeps every whole event.  In an uncompressed stream, reading resumes after damage where several events in a row
-can be read.  In streams with variables of four bytes times are differences, so those after a gap are too early by what
-the lost events add.
+can be read.  In streams with variables of four bytes, times are differences (deltas), so those after a gap are too
+early by the sum of the deltas that were lost.  Streams with variables of eight bytes are called wide.
 """
 
 from __future__ import annotations
@@ -46,7 +46,9 @@ BLOCK = 1 << 18
 """Bytes of the new stream that are written at once."""
 
 EARLY = "times after lost events are too early: each counts from the event before it"
+"""A note of the report."""
 
+# A byte with which an event or a change of the offset from UTC can start.
 _STARTS = re.compile(
     b"["
     + re.escape(bytes(sorted({*VARIABLE_TEXTS, *LOG_TYPES, Tags.VARIABLE_4, Tags.VARIABLE_8, Tags.UTC_OFFSET_CHANGE})))
@@ -77,6 +79,8 @@ def salvage(
 
 
 class _Salvage(StreamSalvage[TextUnits]):
+    """The recovery of one stream of text; the base class searches for events after damage and accounts for bytes."""
+
     starts = _STARTS
     no_end = checks.NO_END
     unit = "event"
@@ -115,6 +119,7 @@ class _Salvage(StreamSalvage[TextUnits]):
         for encoding in Encodings:
             preamble = Preamble(encoding, 0, _default_metadata(encoding))
             found[encoding] = TextUnits(begin(self.source), self.limits, preamble=preamble)
+        # With the wrong width, no events are credible: the right one is where they are found earlier.
         heads = {encoding: _first(units, units.window(0, units.reach)) for encoding, units in found.items()}
         best = min(Encodings, key=lambda encoding: heads[encoding])
         self.report.add_lost("metadata")
@@ -127,7 +132,7 @@ class _Salvage(StreamSalvage[TextUnits]):
         units = self.units
         preamble, start = units.preamble, units.at
         self.encoder: Any = ClpIrEncoder(units.decoder.wide, reference_time(preamble))
-        self.changes = 0
+        self.changes = 0  # changes of the offset from UTC that were written
         if not lines:
             out(build_preamble(preamble.encoding, preamble.metadata))
         if start:
@@ -142,7 +147,7 @@ class _Salvage(StreamSalvage[TextUnits]):
     def _walk(self, start: int) -> None:
         """Write the events after `start`; at damage, continue where the next readable events begin."""
         units, decoder = self.units, self.units.decoder
-        good = start
+        good = start  # start of the readable bytes that are not accounted for; -1 when nothing more can be read
         if not start:
             good = self._skip_damage(0, 0, "the preamble is lost", None)
         while good >= 0:
@@ -164,7 +169,7 @@ class _Salvage(StreamSalvage[TextUnits]):
             self.progress(units.stream.stored, self.source.size, "bytes")
 
     def _write_events(self) -> None:
-        """Write events until the stream ends or something is wrong."""
+        """Write events until the stream ends, or raise `UnitError` after those before a fault."""
         units, decoder, encoder = self.units, self.units.decoder, self.encoder
         if self.lines:
             try:
@@ -173,6 +178,7 @@ class _Salvage(StreamSalvage[TextUnits]):
             finally:
                 self.out(decoder.take())
             return
+        # A stream: events are encoded again, because deltas count from the last event that was kept.
         for time, message in units.texts():
             if decoder.utc_changes != self.changes:
                 self.changes = decoder.utc_changes
@@ -184,7 +190,7 @@ class _Salvage(StreamSalvage[TextUnits]):
                 self.progress(units.stream.stored, self.source.size, "bytes")
 
     def _lost_with(self, trouble: UnitError) -> str:
-        """The loss is one event.  Its time is known, which later times depend on."""
+        """The word under which the report counts the unit.  Later times stay right: the lost event's time is known."""
         return "events"
 
     def _doubt(self) -> None:
@@ -197,12 +203,13 @@ class _Salvage(StreamSalvage[TextUnits]):
 
 
 def _default_metadata(encoding: Encodings) -> bytes:
+    """Metadata in place of lost ones; times count from the epoch."""
     wide = encoding is Encodings.EIGHT_BYTE
     return build_metadata(wide=wide, reference_ms=0, pattern=DEFAULT_PATTERN, zone=DEFAULT_ZONE)
 
 
 def _is_credible(units: TextUnits, data: bytes, at: int) -> bool:
-    """Whether credible events start there: several, or fewer with the end of the stream after them."""
+    """Whether credible events start at `at`: `TRIALS` in a row, or fewer if the data end after them."""
     decoder = ClpIrDecoder(units.decoder.wide, 0)
     status, _, place, _ = decoder.run(data, at, len(data), 0, EventForm.CHECK, TRIALS)
     if status == Status.FULL:
@@ -211,7 +218,7 @@ def _is_credible(units: TextUnits, data: bytes, at: int) -> bool:
 
 
 def _first(units: TextUnits, data: bytes) -> int:
-    """Where the first credible events are; after the data when there are none."""
+    """The offset of the first credible events; the size of the data if there are none."""
     return next(
         (found.start() for found in _STARTS.finditer(data) if _is_credible(units, data, found.start())), len(data)
     )

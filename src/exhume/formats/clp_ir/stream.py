@@ -1,4 +1,8 @@
-"""The units of a stream: read from front to back in bounded memory, as those of KV-IR are, by another decoder."""
+"""The units of a stream, read from front to back in bounded memory.
+
+The class `Units` of KV-IR does it, for both kinds of streams; here it gets the decoder, the tokens and the rules of
+this one.  A unit is an event (variables, log type, time), a change of the offset from UTC, or the end.
+"""
 
 from __future__ import annotations
 
@@ -37,9 +41,9 @@ def begin(source: Source) -> Stream:
 
 
 class TextUnits(Units):
-    """One pass over the units of a stream; see `Units`."""
+    """One pass over the units of a stream; `Units` documents the methods."""
 
-    decoder: ClpIrDecoder  # type: ignore[assignment]  # of the other kind of stream, with the same methods to run it
+    decoder: ClpIrDecoder  # type: ignore[assignment]  # not a KvIrDecoder, but with the methods that `Units` calls
 
     def __init__(self, stream: Stream, limits: Limits = DEFAULT_LIMITS, *, preamble: Preamble | None = None) -> None:
         """Raise CLPIR-101, CLPIR-301, CLPIR-302, CLPIR-307 and CLPIR-308."""
@@ -50,15 +54,18 @@ class TextUnits(Units):
         return ClpIrDecoder(self.preamble.encoding is Encodings.EIGHT_BYTE, reference_time(self.preamble))
 
     def texts(self) -> Iterator[tuple[int, bytes]]:
-        """The events one by one, as `Units.events` sets them: time and message."""
+        """The events one by one, as `(time in milliseconds, message)`; `Units.events` with the types of this format."""
         return cast("Iterator[tuple[int, bytes]]", self.events())
 
     def parse_token(self, data: bytes, at: int, end: int) -> tuple[int, int, int]:
-        """Tag, number and end of the token at `at`.  Raises `LayoutError`."""
+        """Return `(tag, number, end)` of the token at `at`.  Raises `LayoutError`."""
         return parse_token(data, at, end)
 
     def pass_unit(self, read: Read) -> int:
-        """The end of the event at `at`; later events count their times from its time.  Raises `StopError`."""
+        """End of the event at `self.at`; `read` returns the token at an offset.  Raises `StopError` for other units.
+
+        Also sets the decoder's time to that of the event, from which the next event counts.
+        """
         tag, _, at = read(self.at)
         while tag in VARIABLE_TEXTS or tag in (Tags.VARIABLE_4, Tags.VARIABLE_8):
             tag, _, at = read(at)
@@ -69,15 +76,15 @@ class TextUnits(Units):
         if not (tag == Tags.TIMESTAMP if decoder.wide else tag in DELTAS):
             raise StopError(Status.UNEXPECTED, at)
         time = number if decoder.wide else decoder.time + number
-        decoder.time = (time - MIN_MS) % (1 << 64) + MIN_MS
+        decoder.time = (time - MIN_MS) % (1 << 64) + MIN_MS  # wraps around as 64 bits do
         return at
 
     def misfit(self, data: bytes, at: int) -> LayoutError | None:
-        """The fault in the token at `at`; None when it fits."""
+        """Return the fault in the token at `at` (truncated, or invalid); None for a valid token."""
         return misfit(data, at)
 
     def token_name(self, data: bytes, at: int) -> str:
-        """The kind of token at this place, as text."""
+        """The kind of token at an offset, as messages name it."""
         return token_name(data, at)
 
 

@@ -1,4 +1,7 @@
-"""Options of the decoder and the query of a search; the compiled decoder uses the same numbers."""
+"""Options of the decoder and the query of a search; the compiled decoder uses the same numbers.
+
+A unit of a stream is an event (a time and a message), a change of the offset from UTC, or the end.
+"""
 
 from __future__ import annotations
 
@@ -10,18 +13,19 @@ FIRST_MS, LAST_MS = -62_135_596_800_000, 253_402_300_799_999
 """The times that can be printed: the years 1 to 9999, in milliseconds since the epoch."""
 
 DAY_MS = 86_400_000
+"""Milliseconds of a day."""
 
 MIN_MS, MAX_MS = -(1 << 63), (1 << 63) - 1
-"""The times that a stream can hold."""
+"""The times that a stream can store, in milliseconds since the epoch: signed numbers of 64 bits."""
 
 
 class EventForm(enum.IntFlag):
     """The form that events are decoded to."""
 
     CHECK = 0
-    """Nothing: they are checked, times and messages included."""
+    """No output: events are only checked, with their times and messages."""
     TEXT = 1
-    """The time as `print_times` sets it, then the message."""
+    """The time as the decoder's `print_times` sets it, then the message."""
     LINES = 2
     """JSON lines with `timestamp` and `message`."""
     OBJECTS = 4
@@ -29,25 +33,24 @@ class EventForm(enum.IntFlag):
     COLUMNS = 16
     """A column of times and one of messages."""
     LENIENT = 32
-    """Nothing, and times and messages may be any."""
+    """No output, and no check of the range of times or of the encoding of messages."""
     KEYED = 64
     """Events of a KV-IR stream: the time under the first key of the logger, the message under the first of the user."""
 
 
 class Wildcard(NamedTuple):
-    """A wildcard pattern: whether an asterisk comes first and last, whether the case of letters is ignored, and the
-    parts between asterisks, each as its letters and, for each of them, 1 where any byte may be.
-    """
+    """A wildcard pattern, split at its asterisks."""
 
-    open_start: bool
-    open_end: bool
-    fold: bool
+    open_start: bool  # whether an asterisk comes first
+    open_end: bool  # and last
+    fold: bool  # whether the case of ASCII letters is ignored
     parts: tuple[tuple[bytes, bytes], ...]
+    """The parts between asterisks, not empty: (letters, marks).  A mark is 1 where any byte may be (`?`), else 0."""
 
 
 def parse_wildcard(text: str, *, whole: bool = False, fold: bool = False) -> Wildcard:
-    """A pattern out of its text: `*` matches any bytes, `?` for any one byte, and a backslash takes the special
-    meaning from the next character.
+    """Parse a pattern: `*` matches any bytes, `?` any one byte; a backslash takes the special meaning from the next
+    character.
 
     `whole`: the pattern has to match a whole message, else part of one.  `fold`: the case of ASCII letters is ignored.
     """
@@ -65,7 +68,7 @@ def parse_wildcard(text: str, *, whole: bool = False, fold: bool = False) -> Wil
         any_byte = byte == ord("?")
         if byte == ord("\\"):
             if at == len(raw):
-                break
+                break  # a backslash at the end has no effect
             byte = raw[at]
             at += 1
         parts[-1][0].append(byte)

@@ -1,4 +1,6 @@
-"""The `verify` walk: one pass over the stream, every broken rule reported; only broken framing ends it.
+"""The `verify` walk: one pass over the stream that reports every broken rule; only broken framing ends it.
+
+Framing is what separates the stream into units (events): where it is broken, the next one cannot be found.
 
 Spec: `docs/formats/clp_ir.md`; the rules are in `checks`.
 """
@@ -56,6 +58,7 @@ def _findings(source: Source, limits: Limits, quick: bool, progress: Progress) -
         raise
     except ExhumeError as error:
         yield Finding.from_error(error)
+        # With these faults in the metadata, the units can be read all the same.
         if error.code not in (checks.METADATA_JSON.code, checks.REFERENCE_TIME.code):
             return
     else:
@@ -92,7 +95,7 @@ def walk(units: Units, progress: Progress = no_progress) -> Iterator[Finding]:
 
 
 def _finding(error: ExhumeError) -> Finding:
-    """The finding that reports an error, as severe as its rule."""
+    """The finding that reports an error, with the severity of its rule: `from_error` makes any of them an error."""
     found = Finding.from_error(error)
     if found.severity is Severity.ERROR and any(error.code == rule.code for rule in checks.RULES):
         return found._replace(severity=checks.RULES[error.code].severity)

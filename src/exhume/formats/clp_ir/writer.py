@@ -1,5 +1,8 @@
 """Writes IR streams of text, byte for byte as the serializer of CLP does, from JSON lines with times and messages.
 
+A stream is four-byte (variables of four bytes, times as differences) or eight-byte (wide: variables of eight bytes,
+times since the epoch).
+
 Spec: `docs/formats/clp_ir.md`, "Bytes".
 """
 
@@ -22,6 +25,7 @@ from exhume.formats.kv_ir.writer import Codec, StreamWriter, chosen_codec
 from exhume.limits import DEFAULT_LIMITS, Limits
 
 Encoding = Literal["four-byte", "eight-byte"]
+"""The names of the two kinds of streams, as options have them."""
 
 ENCODINGS: Final[dict[Encoding, Encodings]] = {"four-byte": Encodings.FOUR_BYTE, "eight-byte": Encodings.EIGHT_BYTE}
 
@@ -29,7 +33,7 @@ BLOCK: Final = 1 << 18
 """Bytes of units that are written at once."""
 
 MAX_MESSAGE: Final = 1 << 30
-"""The most bytes of a message: its log type, where bytes are escaped, must fit 31 bits."""
+"""Most bytes of a message: its log type, in which each byte may need an escape, must fit 31 bits."""
 
 
 class ClpIrWriter(StreamWriter):
@@ -88,10 +92,12 @@ class ClpIrWriter(StreamWriter):
             self._out.write(self._encoder.take())
 
     def _last_units(self) -> bytes:
+        """Return the units that were encoded and not written."""
         return bytes(self._encoder.take())
 
 
 def _check_encoding(encoding: str) -> None:
+    """Raise `WriterError` for another name than those in `ENCODINGS`."""
     if encoding not in ENCODINGS:
         raise WriterError("no such encoding", expected=" or ".join(ENCODINGS), actual=encoding)
 
@@ -174,13 +180,13 @@ def write_lines(
 
 
 def _check_kind(lines: Lines) -> None:
-    """Refuse an input that does not begin with lines of JSON, by what it is."""
-    from exhume.formats.clp_s.write.inputs import InputKind, recognize  # a search needs none of it
+    """Raise `WriterError` for an input that is another stream or a text log: the message names what reads it."""
+    from exhume.formats.clp_s.write.inputs import InputKind, recognize  # not at the top: it imports much
 
     try:
         kind = recognize(lines.data, InputKind.AUTO, final=True)
     except WriterError:
-        return  # the fault in its first line says more
+        return  # `_write` raises the fault in the first line, which is more precise
     if kind is InputKind.IR:
         what = "a stream of a CLP logger, not lines of JSON: recode writes it again"
     elif kind is InputKind.TEXT and lines.data.strip():
@@ -219,7 +225,7 @@ def _event(line: bytes, keys: tuple[str, str]) -> tuple[int, str]:
 
 
 def milliseconds(time: Any) -> int:
-    """A time in milliseconds since the epoch: as such, or a string of ISO 8601, in UTC where it names no offset.
+    """Return a time in milliseconds since the epoch, given as such or as ISO 8601 (in UTC, unless it has an offset).
 
     Raises `WriterError` for anything else, and for fractions of a millisecond.
     """

@@ -1,4 +1,9 @@
-"""clp-s archives, single files and directories: compressed, searchable JSON logs (format versions 0.2.0 to 0.5.1)."""
+"""clp-s archives, single files and directories: compressed, searchable JSON logs (format versions 0.2.0 to 0.5.1).
+
+Each key path and type of value is a node of the schema tree.  Records with the same nodes share a schema, and form a
+table, stored column by column; tables are compressed together as packed streams.  Strings are split into a log type and
+variables, which are kept in dictionaries.  Upstream is `clp-s`, the program whose format this is.
+"""
 
 from __future__ import annotations
 

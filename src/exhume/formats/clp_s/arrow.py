@@ -14,15 +14,17 @@ One Arrow column per key path (dots in keys escaped), in the order of the schema
 | only nulls | null |
 | anything mixed | large_string, the text of each value |
 
-Auto-generated keys have columns that start with `@`.  Records that lack a path hold null there, and so do those whose
+Auto-generated keys have columns that start with `@`.  Records that lack a path have null there, and so do those whose
 value is an empty object.
 
-Tables are small where records have many shapes (hundreds of shapes for one log), and most of the cost of a record batch
-is per column, not per row: so the rows of many tables go into one batch, which makes each column once.
+A table has the records with one schema (list of nodes of the schema tree; a node is a key path and a type).  Tables are
+small if records have many schemas (hundreds in one log), and most of the cost of a record batch is per column, not per
+row: so the rows of many tables, a group, go into one batch.  A field is a column of the result, and may have the values
+of several nodes.  A run is the layout of a structured array (one that is stored as columns).
 
 Counted as lost (see `exhume.tabular.arrow`): strings that are not UTF-8, whose bad bytes are replaced; integers that
-float64 cannot hold; floats whose text is not a number (null); values of mixed columns that are not strings; all but the
-last value of a key that a record has twice.
+float64 cannot represent; floats whose text is not a number (null); values of mixed columns that are not strings; all
+but the last value of a key that a record has twice.
 """
 
 from __future__ import annotations
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
     from exhume.formats.clp_s.query.search import Search
     from exhume.formats.clp_s.read.tables import Table, TableArchive
 
+    # The rows of one batch: tables (each decompressed when it is needed), and which of their rows.
     Group = list[tuple["Source", RowNumbers]]
 
 GROUP_BYTES: Final = 64 << 20
@@ -57,10 +60,10 @@ GROUP_BYTES: Final = 64 << 20
 average size.  They are kept until the batch is complete."""
 
 MANY: Final = 256
-"""Tables from which on their schemas are read without an object for each."""
+"""Number of tables from which on their schemas are read by the kernel, not as an object for each."""
 
 MOST_CELLS: Final = 16 << 20
-"""Rows times columns of a batch at most: a wide one has fewer rows than were requested."""
+"""Most rows times columns of a batch: one with many columns has fewer rows than were requested."""
 
 WHOLE_DICTIONARY: Final = WITH_VARIABLES - {NodeType.VAR_STRING}
 """Types whose columns need all of the variable dictionary; others may need its beginning only."""
@@ -72,7 +75,7 @@ _ARRAYS: Final = frozenset({NodeType.UNSTRUCTURED_ARRAY, NodeType.STRUCTURED_ARR
 
 
 class ClpSTableOptions(TableOptions, QueryOptions, total=False):
-    """Options of `to_arrow`."""
+    """Options of `to_arrow`, which documents them."""
 
     query: str | None
     dictionaries: bool
@@ -96,7 +99,7 @@ def to_arrow(
 
     `columns` selects key paths, in this order.  With a KQL `query`, only tables that can match are read, and only
     matching records are returned; further options are those of `ClpSArchive.search`.  `dictionaries=False` makes
-    strings plain large_string.  `jobs` threads make batches (0: one per core), which are those of one.
+    strings plain large_string.  `jobs` threads make batches (0: one per core), which are identical for any number.
 
     With more than `widest` columns (None: never), unless `columns` names some, the rows are maps instead, see
     `exhume.tabular.wide`; one thread makes them.
@@ -121,7 +124,8 @@ def to_arrow(
         else:
             rows = wide_rows(archive, _tables(archive, search, nodes), nodes)
         return pa.RecordBatchReader.from_batches(wide.schema(), wide.batches(rows, batch_rows, counted))
-    if jobs != 1 and search is None and "pyarrow" not in sys.modules:  # it takes as long to load
+    # Importing pyarrow takes as long as decompressing a table: do both at the same time.
+    if jobs != 1 and search is None and "pyarrow" not in sys.modules:
         first = next((table for table in archive.tables if table.num_messages), None)
         if first is not None:
             Prefetcher(archive, jobs).table(first, nodes, variables=bool(_used(fields) & WHOLE_DICTIONARY))
@@ -140,15 +144,15 @@ def to_arrow(
 def _fields(archive: TableArchive) -> list[ArrowField]:
     """The columns that the records of all tables need, by key path, in tree order."""
     tree = archive.schema_tree
-    used: set[int] = set()
-    runs: set[int] = set()
+    used: set[int] = set()  # nodes of values in objects
+    runs: set[int] = set()  # nodes of structured arrays
     for table in archive.tables if len(archive.tables) < MANY else _odd_tables(archive, used):
         if table.num_messages and table.entry.problem is None:
             used.update(table.layout.schema.ordered)
             runs.update(table.layout.runs)
     stored = COLUMN_TYPES | {NodeType.NULL_VALUE}
     used = {node for node in used if tree.types[node] in stored} | runs
-    used.discard(-1 if tree.log_event_idx is None else tree.log_event_idx)
+    used.discard(-1 if tree.log_event_idx is None else tree.log_event_idx)  # the number of the record is not content
     found: dict[str, ArrowField] = {}
     for node in sorted(used):
         name = tree.path_text(node)
@@ -159,7 +163,10 @@ def _fields(archive: TableArchive) -> list[ArrowField]:
 
 
 def _odd_tables(archive: TableArchive, used: set[int]) -> Iterator[Table]:
-    """Add the entries of all schemas that are used; yield the tables of those that are not lists of nodes alone."""
+    """Add the nodes of all schemas that tables use to `used`; yield a table of each schema that has other entries.
+
+    These are odd schemas, which have structured arrays or are invalid.  Each schema is examined once.
+    """
     together = KernelTables(archive, prints=False)
     odd, columns, problems = set(together.odd_schemas()), archive.schemas.columns, together.entries.problems
     chosen = archive.tables
@@ -177,7 +184,7 @@ def _odd_tables(archive: TableArchive, used: set[int]) -> Iterator[Table]:
 
 
 def _arrow_type(pa: Any, archive: TableArchive, item: ArrowField, dictionaries: bool) -> Any:
-    """Return the Arrow type of a column, from the node types of its values; the table in the module docstring."""
+    """Return the Arrow type of a column from the node types of its values: the table in the module's docstring."""
     types = item.types - {NodeType.NULL_VALUE}
     if not types:
         return pa.null()
@@ -197,6 +204,7 @@ def _arrow_type(pa: Any, archive: TableArchive, item: ArrowField, dictionaries: 
 
 
 def _is_mixed(pa: Any, item: ArrowField) -> bool:
+    """Whether a column has text because no other type could have all its values: strings, numbers, arrays ..."""
     types = item.types - {NodeType.NULL_VALUE}
     alike = types <= _STRINGS or types <= _ARRAYS or len(types) == 1
     return bool(pa.types.is_large_string(item.arrow_type)) and not alike
@@ -245,14 +253,15 @@ def _batches(
     """
 
     def make(parts: Group | ExhumeError | None) -> tuple[list[Any], ExhumeError | None]:
-        """Return the batches of a group, each with its losses, and the error after them; None reads the dictionary."""
+        """Return `([(batch, losses)], error after them)` of a group; for None, only read the dictionary."""
         if isinstance(parts, ExhumeError):
             return [], parts
         made: list[Any] = []
-        if parts is None:  # the fault in it is raised where it is needed
+        if parts is None:  # a fault in the dictionary is raised by the batch that needs it
             with suppress(ExhumeError):
                 archive.texts.variables  # noqa: B018 - reads it
             return made, None
+        # After an error, read the tables as a whole, not in windows of rows: this reports the fault.
         makers = BatchMakers(pa, archive, fields, schema)
         try:
             with suppress(ExhumeError):
@@ -263,7 +272,7 @@ def _batches(
         except ExhumeError as error:
             if len(parts) == 1:
                 return made, error
-            try:  # damage in one of the tables: the others before it are given on their own
+            try:  # one of the tables is damaged: those before it become batches of their own
                 made.extend(makers.batch([part]) for part in parts)
             except ExhumeError as error:
                 return made, error
@@ -280,14 +289,15 @@ def _batches(
 
 
 class BatchMakers:
-    """Make the batches of one group: work is done for the columns of its tables, and the others share their nulls."""
+    """Make the batches of one group.  Columns that none of its tables has are nulls, shared by columns of one type."""
 
     def __init__(self, pa: Any, archive: TableArchive, fields: list[ArrowField], schema: Any) -> None:
+        """`schema` is the `pyarrow.Schema` of the `fields`."""
         self._pa, self._archive, self._fields, self._schema = pa, archive, fields, schema
-        self._field_of = {node: place for place, item in enumerate(fields) for node in item.nodes}
+        self._field_of = {node: place for place, item in enumerate(fields) for node in item.nodes}  # index of the field
 
     def batch(self, group: Group) -> tuple[Any, Counter[str]]:
-        """The rows of a group, and the losses in them."""
+        """Return `(batch, losses)` of the rows of a group."""
         pa, losses = self._pa, Counter[str]()
         with ExitStack() as stack:
             parts = [source.part(stack, rows) for source, rows in group]
@@ -308,7 +318,9 @@ class BatchMakers:
             return pa.RecordBatch.from_arrays(arrays, schema=self._schema), losses
 
     def _wanted(self, parts: list[TablePart]) -> dict[int, list[tuple[int, TablePart]]]:
-        """The parts that have a field, by its place, each with its first row in the batch."""
+        """By index of each field that a table has: the parts (tables with selected rows) that have it, as
+        `(first row in the batch, part)`.
+        """
         found: dict[int, list[tuple[int, TablePart]]] = {}
         start = 0
         for part in parts:
@@ -323,10 +335,12 @@ class BatchMakers:
 
 
 def _groups(tables: Iterator[tuple[int, Source, RowNumbers]], batch_rows: int) -> Iterator[Group | ExhumeError]:
-    """The rows of the tables in groups of `batch_rows` (fewer where `GROUP_BYTES` are held), and the error of a table
-    that cannot be read, after the rows before it."""
+    """Yield the rows of the tables in groups of `batch_rows`, or fewer whose tables have `GROUP_BYTES`.
+
+    The error of a table that cannot be read is the last item.
+    """
     held: Group = []
-    room, size = batch_rows, 0
+    room, size = batch_rows, 0  # rows that the group can still have, bytes of its tables
     failure: ExhumeError | None = None
     while failure is None:
         try:
@@ -356,8 +370,9 @@ def _groups(tables: Iterator[tuple[int, Source, RowNumbers]], batch_rows: int) -
 
 
 def _tables(archive: TableArchive, search: Search | None, nodes: set[int]) -> Iterator[tuple[int, Source, RowNumbers]]:
-    """The tables with the selected rows, in stored order, each with its bytes, and the columns of these nodes at least;
-    threads that make its first batches decompress them together.
+    """Yield `(bytes, table, selected rows)` of the tables in stored order, with the columns of at least these `nodes`.
+
+    A table is decompressed when it is first used, by the threads that need it together.
     """
     if search is not None:
         for hits in search.hits(nodes, keep=True):

@@ -1,4 +1,6 @@
-"""Additions of clp-s to the command line."""
+"""Additions of clp-s to the command line: `cat`, `search`, and the options of every `create` that say which inputs to
+read and by which names to record them.
+"""
 
 from __future__ import annotations
 
@@ -39,9 +41,9 @@ LISTING = (
 
 
 def listing(function: Any) -> Any:
-    """Add the options that say which inputs a writer is given, and by which names it records them.
+    """Add the options that determine a writer's inputs and the names under which it records them.
 
-    What it adds raises `click.UsageError` where there are none.
+    The decorated command gets the list of inputs instead; it raises `click.UsageError` if there are none.
     """
 
     @functools.wraps(function)
@@ -59,7 +61,7 @@ def listing(function: Any) -> Any:
         return function(run, list_inputs(inputs, options.pop("files_from"), naming, remote), **options)
 
     found: Any = wrapper
-    for option in reversed(LISTING):
+    for option in reversed(LISTING):  # the last decorator applied comes first in the help
         found = option(found)
     return found
 
@@ -107,7 +109,7 @@ def cat(run: Run, archive: ClpSArchive, names: tuple[str, ...], options: CatOpti
 
 
 def _opened(run: Run, name: str) -> ClpSArchive:
-    """A further archive."""
+    """Open a further archive, whose name follows that of the first.  Raises `click.UsageError` for another format."""
     from exhume.formats.clp_s.reader import ClpSArchive
 
     format = run.format_of(name)
@@ -125,7 +127,7 @@ def search(run: Run, archives: list[ClpSArchive], query: str, options: ClpSSearc
 
 
 def merge(run: Run, documents: Sequence[dict[str, Any]], query: str, options: ClpSSearchOptions) -> ExitCode:
-    """Print the combined answer."""
+    """Combine the JSON results of several archives, each searched by itself (`--jobs`), and print one result."""
     from exhume.formats.clp_s import cli_search as searchcli
 
     return searchcli.merge(run, documents, query, options)

@@ -120,6 +120,7 @@ def create(
     )
 
     def report(error: BadRecordError) -> None:
+        """Print why a record was skipped, for the first ones."""
         if writer.skipped <= SHOWN:
             run.note(f"skipped: {printable(error.name)}: line {error.line}: {error.reason}")
 
@@ -160,7 +161,7 @@ def _size(path: Path) -> int:
 
 
 def _property(text: str) -> tuple[str, Any]:
-    """`NAME=VALUE`; a value that is JSON is stored as such, anything else as text."""
+    """Parse `NAME=VALUE` to `(name, value)`: a value that is JSON as such, anything else as text."""
     name, equals, value = text.partition("=")
     if not equals:
         raise click.UsageError(f"--property takes NAME=VALUE, not {text!r}")

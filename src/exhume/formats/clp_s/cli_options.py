@@ -1,4 +1,7 @@
-"""The options that clp-s adds to verbs, and their values."""
+"""The options that clp-s adds to verbs (commands such as `cat` and `search`), and their values.
+
+Apart from `cli`, because the options of a verb are needed for its help, without the code that runs it.
+"""
 
 from __future__ import annotations
 
@@ -24,6 +27,10 @@ class ColumnsOption(click.Option):
             process = known.process
 
             def take(value: str, state: Any, process: Any = process) -> None:
+                """Take the value, and further words; `largs` are arguments before them, `rargs` the words that follow.
+
+                Words are taken only after two arguments, TARGET and QUERY, which could not be told apart otherwise.
+                """
                 process(value, state)
                 while len(state.largs) >= 2 and state.rargs and not state.rargs[0].startswith("-"):
                     process(state.rargs.pop(0), state)
@@ -94,6 +101,9 @@ OPTIONS: dict[str, list[click.Option]] = {
 
 
 _PRINTED = ("projection", "ordered", "pairs")
+"""Options about how matches are printed, which have no effect on results that are not matches."""
+
+# For each verb: an option, and those that have no effect with it; the verb rejects such a combination.
 WITHOUT_EFFECT: dict[str, dict[str, tuple[str, ...]]] = {
     "cat": {"text": ("ordered", "complete")},
     "search": {
@@ -138,5 +148,5 @@ class ClpSSearchOptions(SearchOptions):
 
 
 def merges(options: ClpSSearchOptions, machine: bool) -> bool:
-    """Whether the answers of several archives are combined into one: counts, and plans in one document."""
+    """Whether the results of several archives are combined into one: counts, and plans in one document."""
     return bool(options.aggregate() or options.count_by_time or (options.explain_plan and machine))

@@ -1,4 +1,8 @@
-"""`exhume search` on clp-s archives: matches, counts, counts by time, plans."""
+"""`exhume search` on clp-s archives: matches, counts, counts by time, plans.
+
+A search of KV-IR streams uses it as well, on archives in memory; `format` is then `kv-ir`.  Results that are known only
+at the end (counts, aggregates) can be combined by `merge`, when each archive was searched by its own process.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +40,7 @@ def search(
 
     Raises `QueryError`, and `click.UsageError` when the first time is after the last.
     """
-    kql.parse(query)  # before any archive is read
+    kql.parse(query)  # raises before any archive is read
     if options.tge is not None and options.tle is not None and options.tge > options.tle:
         import click
 
@@ -47,7 +51,9 @@ def search(
         from exhume.formats.clp_s.query.aggregate import check_field
 
         check_field(wanted[1])
-    counting = options.explain_plan or options.count_by_time or options.count or wanted
+    counting = options.explain_plan or options.count_by_time or options.count or wanted  # anything but matches
+    # What a search prefetches: nothing in other threads if only one thread will work, and all columns of the first
+    # table unless a projection of it is printed.
     jobs = 1 if options.explain_plan or options.count_by_time else options.jobs
     projection = () if options.ordered or counting else options.projection
     searches = _SearchRuns(run, archives, query, how, printing=not counting, projection=projection, jobs=jobs)
@@ -63,6 +69,7 @@ def search(
     if run.machine:
 
         def matches() -> Iterator[dict[str, Any]]:
+            """Yield the matches for the document, and note in `found` that there is one."""
             nonlocal found
             for name, chunk in _chunks(run, searches, options):
                 for line in chunk.split(b"\n")[:-1]:
@@ -80,7 +87,7 @@ def search(
 def merge(
     run: Run, documents: Sequence[dict[str, Any]], query: str, options: ClpSSearchOptions, format: str = "clp-s"
 ) -> ExitCode:
-    """Combine the answers of several archives, each of which was searched by itself."""
+    """Combine the documents of several archives, each of which was searched by itself, and print the result."""
     if options.explain_plan:
         plans = [plan for document in documents for plan in document["plans"]]
         run.document("search", {"format": format, "query": query, "plans": plans})
@@ -113,7 +120,7 @@ def merge_spans(run: Run, documents: Sequence[dict[str, Any]], query: str, width
 
 
 def _aggregate(run: Run, query: str, searches: _SearchRuns, name: str, field: str, format: str) -> ExitCode:
-    """Answers --min, --max and --unique."""
+    """Print the result of --min, --max or --unique (`name`)."""
     from exhume.formats.clp_s.query.aggregate import extreme, unique
 
     if name == "unique":
@@ -148,13 +155,13 @@ def _print_distinct(run: Run, query: str, field: str, distinct: Distinct, format
 
 
 def _value(row: Mapping[str, Any]) -> Value:
-    """A value of a document, in which large integers are strings."""
+    """The value of a row of a document, in which large integers and special floats may be strings."""
     value: Value = row["value"]
     return int(value) if row["type"] == "integer" else float(value) if row["type"] == "float" else value
 
 
 def print_count(run: Run, query: str, total: int, format: str) -> ExitCode:
-    """Answers --count for one archive."""
+    """Print the result of --count."""
     if run.machine:
         run.document("search", {"format": format, "query": query, "count": total})
     else:
@@ -163,14 +170,14 @@ def print_count(run: Run, query: str, total: int, format: str) -> ExitCode:
 
 
 def near(archive: TableArchive, column: str) -> str:
-    """` (did you mean 'level'?)` for a column that no record has; "" where none is similar."""
+    """Return ` (did you mean 'level'?)` for a column that no record has; "" if it exists or none is similar."""
     tree = archive.schema_tree
     known = [tree.path_text(node) for node in range(min(len(tree), LOOKED_AT))]
     return "" if column in known else hint(column, known)
 
 
 def _chunks(run: Run, searches: _SearchRuns, options: ClpSSearchOptions) -> Iterator[tuple[str, bytes]]:
-    """Archive names and chunks of the matching lines.
+    """Yield `(name of the archive, chunk of matching lines)`; requested columns that are missing become hints.
 
     Raises `EntryNotFoundError` if a single archive has none of the requested columns; of several, it is passed over.
     """
@@ -199,7 +206,10 @@ def _chunks(run: Run, searches: _SearchRuns, options: ClpSSearchOptions) -> Iter
 
 
 class _SearchRuns:
-    """The searches of a run, made one by one; says on standard error what is worth a note."""
+    """The searches of a run, one per archive, made when it is reached; hints go to standard error.
+
+    For columns that no record has, and with `--verbose` if no table can match.
+    """
 
     def __init__(
         self,
@@ -241,7 +251,7 @@ def _explain(run: Run, searches: _SearchRuns, format: str) -> ExitCode:
 
 
 def plan_lines(explained: dict[str, Any], archive: ClpSArchive) -> Iterator[str]:
-    """An explained plan for people."""
+    """Yield the lines of an explained plan for people."""
     tables = explained["tables"]
     records = sum(table["records"] for table in tables)
     read = f"{len(tables)} of {counted(explained['num_tables'], 'tables')} to read"
@@ -261,7 +271,7 @@ def plan_lines(explained: dict[str, Any], archive: ClpSArchive) -> Iterator[str]
 
 
 def _count_by_time(run: Run, query: str, searches: _SearchRuns, width: int, format: str) -> ExitCode:
-    """Counts matches in spans of `width` milliseconds by the timestamp column (records without one count as 0)."""
+    """Count matches in spans of `width` milliseconds by the timestamp column (records without one count as time 0)."""
     spans: Counter[int] = Counter()
     for one in searches:
         for hits in one.hits(_time_nodes(one) or None):
@@ -270,9 +280,10 @@ def _count_by_time(run: Run, query: str, searches: _SearchRuns, width: int, form
 
 
 def _spans(one: Search, hits: MatchingRows, width: int) -> Mapping[int, int]:
-    """Where spans begin, and how many of the matching rows are in each."""
+    """The number of matching rows in each span of `width` milliseconds, by the start of the span."""
     column = _time_column(one, hits)
-    scale = 1_000_000 if column is not None and column.type == NodeType.TIMESTAMP else 1
+    scale = 1_000_000 if column is not None and column.type == NodeType.TIMESTAMP else 1  # from 0.5.0 on, nanoseconds
+    # The kernel counts columns of 64-bit integers; a width in nanoseconds must fit them as well.
     if column is None or column.type == NodeType.DICTIONARY_FLOAT or column.values.format != "q" or width >> 40:
         return Counter(value // width * width for value in times(one, hits))
     pairs = array("q", clps_spans(column.values, hits.mask, width * scale))

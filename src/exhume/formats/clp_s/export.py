@@ -35,11 +35,12 @@ def export_jsonl(
 
     `columns` are projected as by `--projection` of the native search (`EntryNotFoundError` for an unknown one);
     `complete` and `ordered` are those of `ClpSArchive.json_lines`, `jobs` threads print, and the rest are options of
-    its search.  Raises as they do.
+    its search (`tge` and `tle`: the first and last time in epoch milliseconds).  Raises as they do, and for `options`,
+    which are those of other kinds of export.
     """
     refuse_options("jsonl", options)
     report = ExportReport()
-    total = None
+    total = None  # the number of matches is not known in advance
     if query is None and not (columns or ignore_case) and tge is None and tle is None:
         chunks = archive.json_chunks(ordered=ordered, complete=complete, jobs=jobs)
         total = archive.num_messages

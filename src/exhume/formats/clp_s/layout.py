@@ -1,7 +1,12 @@
 """Bytes to values of a clp-s archive: the results of the generated readers in the terms of the format.
 
-This module adds what a schema cannot express: that parents come before their children, which rule is broken by bytes
-that do not fit, where a table ends (where the next one starts), and how upstream treats repeated nodes and schemas.
+This module adds what a Kaitai specification cannot express: that parents come before their children, which rule is
+broken by invalid bytes, where a table ends (where the next one starts), and how upstream treats repeated nodes and
+schemas.
+
+An archive is a header, a metadata section (compressed packets, such as the list of files and the timestamp dictionary),
+and the files section.  Schema tree, schemas and tables are in `layout_schemas`, whose names are imported here for other
+modules; columns in `layout_table`; packing in `layout_packed`.
 """
 
 from __future__ import annotations
@@ -50,12 +55,16 @@ HEADER_FIELDS: Final = FileHeader.at
 """Offsets of the header's fields in the file."""
 
 HEADER_PACKED: Final = FileHeader.packed
+"""Format of the header for `struct`."""
 STREAM_SIZE: Final = Stream.size
+"""Size in bytes of the entry of a stream in the table metadata."""
 STREAMS_AT: Final = ClpSTableMetadata.at.num_streams[1]
+"""Offset of the first of these entries, after their number."""
 DICTIONARY_HEAD: Final = ClpSDictionary.at.num_entries[1]
 """Size in bytes of the entry count that precedes the compressed entries of a dictionary section."""
 
 Version = tuple[int, int, int]
+"""`(major, minor, patch)`."""
 
 
 class Header(NamedTuple):
@@ -90,9 +99,9 @@ class Header(NamedTuple):
 
 
 def parse_header(data: bytes, where: Span) -> Header:
-    """The header from the first 64 bytes at `where`.
+    """Parse the header from the first 64 bytes, whose span is `where`.
 
-    Raises CLPS-301 (short), CLPS-101 (magic); other fields are for the reader to judge.  Spec: Header section.
+    Raises CLPS-301 (short), CLPS-101 (magic); the caller checks the other fields.  Spec: Header section.
     """
     start = data[: len(MAGIC)]
     if start != MAGIC[: len(data)] or not data:
@@ -125,12 +134,12 @@ class Packet(NamedTuple):
 
 
 def parse_packets(data: bytes, where: Span) -> tuple[list[Packet], int]:
-    """Metadata packets from the decompressed metadata section, and the offset after the last one.
+    """Return `(packets, offset after the last one)` of the decompressed metadata section.
 
     Raises CLPS-305.  Spec: Metadata section.
     """
     raw, at = read(read_clp_s_metadata, data, where, checks.BAD_METADATA)
-    extents = ((packet.type, *packet.body.extent) for packet in raw.packets)
+    extents = ((packet.type, *packet.body.extent) for packet in raw.packets)  # (type, start, end)
     return [Packet(kind, data[start:end], where.sub(start, end)) for kind, start, end in extents], at
 
 
@@ -150,7 +159,7 @@ class TimestampRange(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TimestampDictionary:
-    """Ranges of the timestamp keys (the first one is the authoritative one) and patterns by id."""
+    """Ranges of the timestamp keys (searches by time use the first one), and patterns by id."""
 
     ranges: tuple[TimestampRange, ...] = ()
     patterns: Mapping[int, bytes] = field(default_factory=dict)
@@ -158,7 +167,7 @@ class TimestampDictionary:
 
 
 def parse_timestamp_dictionary(data: bytes, where: Span) -> TimestampDictionary:
-    """The timestamp dictionary from the body of its packet.
+    """Parse the timestamp dictionary from the body of its packet.
 
     Raises CLPS-408.  Spec: TimestampDictionary packet.
     """
@@ -184,12 +193,12 @@ class RangeEntry(NamedTuple):
 
 
 def parse_dictionary(data: Buffer, count: int) -> tuple[list[bytes], int, LayoutError | None]:
-    """Entries of a decompressed dictionary up to the first of `count` that does not fit, where they end, and the
-    fault of that one.
+    """Return `(entries, end, fault)` of a decompressed dictionary: the entries before the first of `count` that is
+    faulty, the offset where they end, and the fault (None without any).
 
-    Whole dictionaries the compiled kernel reads, which keeps them in one piece.
+    For damaged dictionaries; intact ones are read by the kernel.
     """
-    from exhume_ksy.fast.clp_s_dictionary_entries import scan_entry  # no search needs it
+    from exhume_ksy.fast.clp_s_dictionary_entries import scan_entry  # rarely needed
 
     found = scan_entry(memoryview(data), 0, len(data), count)
     entries = [bytes(data[start:end]) for start, end in zip(found.value_start, found.value_end, strict=True)]

@@ -1,5 +1,7 @@
 """Packing of the numbers of an archive; the formats come from the specifications.
 
+`NUM_...` is the number of items that precedes a list; other capitals are the fixed part of one item.
+
 Spec: clp_s.txt, Files section; `docs/formats/clp_s.md`.
 """
 
@@ -37,14 +39,15 @@ PACKET: Final = struct.Struct(Packet.prefix)
 NUM_RANGES: Final = struct.Struct(TimestampDictionary.prefix)
 NUM_PATTERNS: Final = struct.Struct(TimestampDictionary.format.num_patterns)
 PATTERN: Final = struct.Struct(TimestampPattern.prefix)
-"""Number, and size of the text that follows."""
+"""Id, and size of the text that follows."""
 NUM_NODES: Final = struct.Struct(ClpSSchemaTree.prefix)
 NODE: Final = struct.Struct(Node.prefix)
-"""Parent, and size of the key that follows."""
+"""Parent id, and size of the key that follows."""
 NODE_TYPE: Final = struct.Struct(Node.suffix)
+"""The type, which follows the key."""
 NUM_SCHEMAS: Final = struct.Struct(ClpSSchemaIds.prefix)
 SCHEMA: Final = struct.Struct(Schema.prefix)
-"""Number, entries, and how many of those are ordered."""
+"""Id, number of entries that follow, and how many of those are ordered."""
 NUM_STREAMS: Final = struct.Struct(ClpSTableMetadata.prefix)
 STREAM: Final = struct.Struct(Stream.packed)
 OFS_STREAM: Final = struct.Struct(Stream.format.ofs_stream)
@@ -54,6 +57,7 @@ ENTRY: Final = struct.Struct(Entry.prefix)
 """Size of the text that follows."""
 NUM_VARIABLES: Final = struct.Struct(ClpColumn.format.num_variables)
 
+# Bytes that a value takes in columns of the different types.
 INTEGER_SIZE: Final = IntegerColumn.each.values
 DATE_SIZE: Final = DateColumn.each.epochs + DateColumn.each.pattern_ids
 TIMESTAMP_SIZE: Final = TimestampColumn.each.deltas + TimestampColumn.each.pattern_ids
@@ -63,19 +67,19 @@ VARIABLE_SIZE: Final = ClpColumn.each.variables
 
 
 def many(format: str, values: Sequence[int]) -> bytes:
-    """Numbers that each have the same format."""
+    """Pack numbers that have the same `format`, a byte order and a letter."""
     return struct.pack(f"{format[0]}{len(values)}{format[1:]}", *values)
 
 
 def pack_table_heads(num_tables: int) -> bytes:
-    """The bytes between streams and tables: no schemas with separate columns, and the number of tables."""
+    """The bytes between the lists of streams and tables: no schemas with separate columns, and the number of tables."""
     format = ClpSTableMetadata.format
     return struct.pack(format.num_separate_column_schemas, 0) + struct.pack(format.num_tables, num_tables)
 
 
 @lru_cache(maxsize=256)
 def _schema(num_entries: int) -> struct.Struct:
-    """A schema of `num_entries` entries."""
+    """The format of a whole schema with `num_entries` entries."""
     return struct.Struct(f"{Schema.prefix}{num_entries}{SchemaEntry.packed[1:]}")
 
 

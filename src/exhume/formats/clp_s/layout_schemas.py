@@ -1,6 +1,12 @@
 """Structure and position of the records of a clp-s archive: schema tree, schemas, streams and tables.
 
-All are columns, for there may be hundreds of thousands of each.
+The schema tree has a node for each key, below that of the object around it, and each type of its values.  A schema is
+the list of nodes of a record: ordered entries, for values in objects, then unordered ones, which lay out structured
+arrays (arrays that are stored as columns) with markers.  A table has the rows of one schema; a packed stream is several
+tables that are compressed together.
+
+All are kept as columns (one sequence per field), because there may be hundreds of thousands of each; objects are made
+on request.  Upstream is `clp-s`.
 
 Spec: clp_s.txt, Merged parse tree, Schema map and Table metadata.
 """
@@ -31,7 +37,9 @@ if TYPE_CHECKING:
     from exhume_ksy.fast.clp_s_schema_ids import SchemaColumns
 
 ROOT: Final = -1
+"""Parent of the roots of the schema tree."""
 MAX_NODE_ID: Final = (1 << Entry.shift.container_type) - 1
+"""Largest id of a node: the bits of an entry above it are those of markers."""
 is_marker: Final[Callable[[int], bool]] = Entry.is_marker
 """Whether an unordered entry opens a container instead of naming a node."""
 
@@ -39,7 +47,7 @@ COLUMN_TYPES: Final = frozenset(map(NodeType, ClpSTable.cases.columns))
 """Node types that store a column; all others store nothing."""
 
 MOST_SPECS: Final = 1 << 16
-"""Columns of schemas that are kept to be shared by the next schemas."""
+"""Most `ColumnSpec` objects that are kept to be shared by the next schemas."""
 
 
 def type_name(node_type: int) -> str:
@@ -74,7 +82,7 @@ class SchemaTree:
         self.specs: dict[tuple[int, int, bool], ColumnSpec] = {}
         """Columns of the schemas by place, node and whether they belong to a structured array; see `MOST_SPECS`."""
         self.repeated: list[int] = []
-        # Hashes take less than the nodes themselves, and where two are equal, nodes are compared.
+        # Hashes take less memory than the nodes; only if two are equal, the nodes themselves are compared.
         if len(set(map(hash, zip(parents, keys, types, strict=True)))) < len(keys):
             seen: set[tuple[int, bytes, int]] = set()
             for position, triple in enumerate(zip(parents, keys, types, strict=True)):
@@ -126,7 +134,7 @@ class SchemaTree:
         return None
 
     def path(self, node: int) -> list[int]:
-        """Nodes from the root down to `node`."""
+        """The nodes from the root down to `node`, both included."""
         nodes = []
         while node != ROOT:
             nodes.append(node)
@@ -164,12 +172,12 @@ class SchemaTree:
                 key = key.replace("\\", "\\\\").replace(".", "\\.")
             found.append(key)
             node = parent
-        head, found[:] = keys[node].decode("utf-8", "backslashreplace"), found[::-1]
-        return f"{head}{'.'.join(found)}"
+        head = keys[node].decode("utf-8", "backslashreplace")  # of the root: "", or the sign of a namespace
+        return f"{head}{'.'.join(reversed(found))}"
 
 
 def parse_schema_tree(data: bytes, where: Span) -> tuple[SchemaTree, int]:
-    """The schema tree from its decompressed section, and the offset after the last node.
+    """Return `(schema tree, offset after the last node)` from its decompressed section, whose span is `where`.
 
     Raises CLPS-320 (malformed) and CLPS-321 (parent not before child).
     """
@@ -187,7 +195,7 @@ def parse_schema_tree(data: bytes, where: Span) -> tuple[SchemaTree, int]:
             )
     keys = [data[start:end] for start, end in zip(nodes.key_start, nodes.key_end, strict=True)]
     parents, types = nodes.parent_id, nodes.type
-    del nodes, raw
+    del nodes, raw  # free their memory before the tree takes more
     tree = SchemaTree(parents, keys, types)
     if tree.repeated:
         # Ids moved down: parents were checked against file positions, now they must hold for ids too.
@@ -216,7 +224,7 @@ class Schema(NamedTuple):
 
 
 def marker_parts(entry: int) -> tuple[int, int]:
-    """Node type and number of following entries that a marker stands for."""
+    """Return `(node type of the container, number of following entries in it)` of a marker."""
     return Entry.container_type(entry), Entry.num_beneath(entry)
 
 
@@ -231,13 +239,13 @@ class Schemas(Mapping[int, Schema]):
     def __init__(self, columns: SchemaColumns) -> None:
         """Index the schemas by id: in an array if ids are small and unique (`_dense`), else in a dict (`_places`)."""
         self.columns = columns
-        """Where each stored schema is, and what it consists of."""
+        """The stored schemas, as one sequence per field."""
         ids = columns.schema_id
         count = len(ids)
         self.repeated: list[int] = []
         """Ids that are stored again; the last schema counts."""
-        self._places: Mapping[int, int] | None = None
-        self._dense = array("i")
+        self._places: Mapping[int, int] | None = None  # position by id; None if `_dense` is used
+        self._dense = array("i")  # position by id, -1: no such schema
         if count and min(ids) >= 0 and max(ids) < 2 * count + 64:
             dense = array("i", [-1]) * (max(ids) + 1)
             for place, schema_id in enumerate(ids):
@@ -276,7 +284,7 @@ class Schemas(Mapping[int, Schema]):
 
 
 def parse_schema_map(data: bytes, where: Span) -> tuple[Schemas, list[int], int]:
-    """Schemas by id in file order, ids that occur twice (the last one counts), and the offset after the last one.
+    """Return `(schemas by id, ids that occur twice, offset after the last schema)`; of two, the last one counts.
 
     Raises CLPS-330.
     """
@@ -310,14 +318,14 @@ class TableEntry:
 
 @dataclass(slots=True)
 class TableEntries(Sequence[TableEntry]):
-    """The tables in stored order, each of them made on request; one item per table in each column."""
+    """The tables in stored order, each made on request.  The fields of `TableEntry`, with one item per table each."""
 
     stream_ids: Sequence[int]
     starts: Sequence[int]
     ends: Sequence[int]
     schema_ids: Sequence[int]
     num_messages: Sequence[int]
-    problems: Mapping[int, ExhumeError]
+    problems: Mapping[int, ExhumeError]  # only of tables that have one
 
     def __len__(self) -> int:
         return len(self.stream_ids)
@@ -349,14 +357,14 @@ class TableEntries(Sequence[TableEntry]):
 
 
 class TableMetadata(NamedTuple):
-    """Where the tables are."""
+    """The table metadata: which streams there are, and where in them the tables are."""
 
     streams: tuple[StreamEntry, ...]
     tables: TableEntries
 
 
 def parse_table_metadata(data: bytes, where: Span) -> tuple[TableMetadata, int]:
-    """The table metadata from its decompressed section, and the offset after it.
+    """Return `(table metadata, offset after it)` from its decompressed section, whose span is `where`.
 
     Raises CLPS-340 (malformed) and CLPS-341; a table with an impossible stream id (CLPS-342) or offset (CLPS-344) has
     that error as `problem`.
@@ -386,7 +394,7 @@ def parse_table_metadata(data: bytes, where: Span) -> tuple[TableMetadata, int]:
                 actual=stream_id,
             )
         else:
-            end = sizes[stream_id]
+            end = sizes[stream_id]  # the last table of a stream ends with it
             if following == stream_id and next_start < end:
                 end = next_start
             if start > end:

@@ -1,7 +1,8 @@
 """Bytes to columns of a table: the results of the generated readers in the terms of the format.
 
-Which columns a table has follows from its schema and is determined by `template`; the specification says how long each
-is and what it contains.
+Which columns a table has follows from its schema and is determined by `template`; the specification states the length
+and content of each.  Columns are back to back, and each has a value for every row.  A node is a key path and type of
+value; a run is the layout of a structured array (one that is stored as columns).
 """
 
 from __future__ import annotations
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 
 
 def _widths(kind: int) -> tuple[int, ...]:
+    """The bytes per row of each array of a column type, found by reading one row of zeros."""
     row = memoryview(bytes(64))
     stored, _ = CLP_S_TABLE_COLUMNS[kind](row, 0, len(row), 1)
     found = [getattr(stored, name) for name in stored.__slots__]
@@ -51,7 +53,7 @@ def _widths(kind: int) -> tuple[int, ...]:
 
 
 WIDTHS: Final = {kind: _widths(kind) for kind in CLP_S_TABLE_COLUMNS}
-"""The arrays that a column of each type begins with: how many bytes of each a row takes."""
+"""By type of a column: the bytes that a row takes in each of its arrays."""
 
 SIZED_INSIDE: Final = frozenset({NodeType.CLP_STRING, NodeType.UNSTRUCTURED_ARRAY})
 """Types of columns that store, after their array, the number of variables that follow."""
@@ -60,10 +62,10 @@ SIZED_INSIDE: Final = frozenset({NodeType.CLP_STRING, NodeType.UNSTRUCTURED_ARRA
 def located_columns(
     types: bytes, rows: int, take: Callable[[int, int], memoryview], data: memoryview
 ) -> list[int] | None:
-    """Where each column of these types ends; None where too much does not fit.
+    """Return the end of each column of a table with these `types`; None if they do not fit its bytes.
 
-    `take` fetches a range of the table's bytes, which then are in `data`.  It is called for the bytes that determine
-    the lengths of the columns.  Spec: Table segments.
+    `take` fetches a range of the table's bytes, which are then in `data` (the whole table, empty so far).  It is called
+    for the bytes that determine the lengths of the columns.  Spec: Table segments.
     """
     size = len(data)
     try:
@@ -80,9 +82,10 @@ def located_columns(
 def needed_columns(
     layout: SchemaLayout, nodes: Collection[int], rows: int, take: Callable[[int, int], memoryview], data: memoryview
 ) -> tuple[list[int], list[int]] | None:
-    """Where each column of a table ends, up to the last one that one of the nodes has, and which of them have one.
+    """Find the columns of some nodes, and have `take` fetch them; see `located_columns`.
 
-    `take` is requested those columns, too.  None where too much does not fit, and for columns within structured arrays.
+    Returns `(end of each column up to the last needed one, indices of the needed columns)`.  None if the columns do not
+    fit, and for nodes of structured arrays.
     """
     if not layout.runs.keys().isdisjoint(nodes):
         return None
@@ -96,12 +99,13 @@ def needed_columns(
 
 
 def complete_columns(types: bytes, rows: int, data: memoryview) -> list[int]:
-    """Return where the first columns of these types end: those that the bytes of a cut table have.
+    """Return the ends of the first columns: those that are complete in the bytes of a truncated table.
 
     Spec: Table segments.
     """
 
     def ends(count: int) -> list[int] | None:
+        """The ends of the first `count` columns; None if they are not complete."""
         try:
             return ends_clp_s_table_columns(data, 0, len(data), rows, types[:count])
         except LayoutError:
@@ -112,7 +116,7 @@ def complete_columns(types: bytes, rows: int, data: memoryview) -> list[int]:
 
 
 def column_ends(data: memoryview, layout: SchemaLayout, rows: int, place: Callable[[], Span]) -> list[int]:
-    """Where each column of a table ends in its bytes, which start at `place()`; the first column starts there.
+    """Return the offset in a table's bytes where each column ends; `place` returns the span of these bytes.
 
     Raises CLPS-348 when the columns take more or fewer bytes than there are.  Spec: Table segments.
     """
@@ -120,7 +124,7 @@ def column_ends(data: memoryview, layout: SchemaLayout, rows: int, place: Callab
         ends = ends_clp_s_table_columns(data, 0, len(data), rows, layout.node_types)
     except LayoutError as error:
         where = place()
-        index = int(error.path.partition("[")[2].partition("]")[0])
+        index = int(error.path.partition("[")[2].partition("]")[0])  # `columns[3].values` and the like
         plain = layout.nodes[: layout.num_ordered]
         twice = next((node for node in plain if plain.count(node) > 1), None)
         hint = "" if twice is None else f"; the schema names node {twice} twice, as of records with two equal keys"

@@ -1,4 +1,6 @@
-"""Finding clp-s archives inside raw bytes: whether an archive follows a magic number, and where it ends."""
+"""Finding clp-s archives inside raw bytes, for `exhume carve`: whether an archive follows a magic number, and where it
+ends.  Its header states the size, and a metadata section, which is a zstd frame, follows the header.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +23,8 @@ def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: i
     is damaged.  A header whose metadata cannot be read is reported with low confidence, and only if the metadata
     section at least starts like a zstd frame.
     """
-    head = source.read_up_to(hit, HEADER_SIZE + 4)
-    if len(head) < HEADER_SIZE + 4 or head[HEADER_SIZE:] != ZSTD_MAGIC:
+    head = source.read_up_to(hit, HEADER_SIZE + len(ZSTD_MAGIC))
+    if len(head) < HEADER_SIZE + len(ZSTD_MAGIC) or head[HEADER_SIZE:] != ZSTD_MAGIC:
         return None
     try:
         header = parse_header(head, source.span(hit, hit + HEADER_SIZE))
@@ -38,7 +40,7 @@ def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: i
     try:
         archive.files  # noqa: B018 - reads the list of sections
     except NOT_CHECKED:
-        pass  # which says nothing of the format
+        pass  # a limit or an unsupported feature: no evidence against an archive
     except ExhumeError:
         confidence = 0.3
     found = archive.verify(jobs=jobs if length > LARGE else 1)
@@ -53,7 +55,10 @@ def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: i
 
 
 def _loses_its_end(archive: ClpSArchive, findings: list[Finding]) -> bool:
-    """Whether the last stream of tables is not a stream, because the archive continues elsewhere in the image."""
+    """Whether the last packed stream of tables is damaged.
+
+    Then the archive probably continues elsewhere in the image, after a part of its beginning.
+    """
     try:
         last = max(archive.stream_span(stream).start for stream in set(archive.table_metadata.tables.stream_ids))
     except (ExhumeError, ValueError):

@@ -1,4 +1,8 @@
-"""clp-s archives in parts: tables, those of one compressed stream together; dictionaries are read by every part."""
+"""clp-s archives in parts, which can be read by different processes (see `exhume.parts`).
+
+A part is a range of tables.  The tables of one packed stream, which are compressed together, stay together; every part
+reads the dictionaries.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +15,15 @@ from exhume.parts import Part, Selection, ranges
 
 
 def plan(archive: ClpSArchive, size: int | None, options: dict[str, Any]) -> Iterator[Part]:
-    """Ranges of tables, as ordinals in stored order."""
+    """Yield parts of about `size` stored bytes; each selects a range of tables, by their numbers in stored order.
+
+    One part is the whole archive (an empty selection) if no size is given, or records have to be put in order.
+    """
     if size is None or options.get("ordered"):
         yield Part((), archive.header.archive_size)
         return
-    streams: list[tuple[int, int]] = []
-    sizes: list[int] = []
+    streams: list[tuple[int, int]] = []  # the range of tables of each stream
+    sizes: list[int] = []  # stored bytes of each
     for stream, group in groupby(archive.tables, key=lambda table: table.entry.stream_id):
         tables = list(group)
         streams.append((tables[0].index, tables[-1].index + 1))
@@ -30,22 +37,23 @@ TAKES = ("query", "ordered", "with_source", "ignore_case", "begin_ms", "end_ms")
 
 
 def items(archive: ClpSArchive, part: Selection, options: dict[str, Any]) -> Iterator[Any]:
-    """Events."""
+    """The events of a part."""
     _restrict(archive, part)
     return archive.events(**options)
 
 
 def table(archive: ClpSArchive, part: Selection, options: dict[str, Any]) -> Any:
-    """The events as `to_arrow` returns them."""
+    """The events of a part, as `to_arrow` returns them."""
     _restrict(archive, part)
     return archive.to_arrow(**options)
 
 
 def _restrict(archive: ClpSArchive, part: Selection) -> None:
+    """Keep only the tables of a part; an empty selection is all."""
     if part:
         archive.tables = archive.tables[part[0] : part[1]]
 
 
 def tally(archive: ClpSArchive, jobs: int) -> int:
-    """The number of records of all tables; verification has decoded as many values of each column."""
+    """The number of records as the table metadata state it; verification has decoded as many values of each column."""
     return archive.num_messages

@@ -1,4 +1,4 @@
-"""Identification from the header alone."""
+"""Identification from the header alone; confidences are the usual ones of `exhume identify` (0 to 1)."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from exhume.io.tree import Tree
 from exhume.registry import Identification
 
 TABLES = frozenset(name.removeprefix("/") for name in TABLE_SECTIONS)
+"""Names of the file of a directory with the tables."""
 DISTINCTIVE = FILES - {HEADER_FILE, TIMESTAMP_FILE, *TABLES}
 """Names of files that only occur in clp-s archives."""
 
@@ -30,13 +31,13 @@ def probe(source: Source | Tree) -> Identification | None:
     here = Span(source.name, 0, 0)
     names = files_of(source)
     matched = len(names & DISTINCTIVE)
-    if HEADER_FILE in names:
+    if HEADER_FILE in names:  # a name that other directories have as well
         with source.source(HEADER_FILE) as header:
             found = _probe_header(header, names >= DISTINCTIVE and not names.isdisjoint(TABLES))
         if found is not None:
             return Identification("clp-s", found.confidence if matched else 0.4, here, found.evidence)
     evidence = f"{matched} of the {counted(len(DISTINCTIVE), 'files')} next to the tables"
-    return Identification("clp-s", 0.6, here, (evidence,)) if matched > 2 else None
+    return Identification("clp-s", 0.6, here, (evidence,)) if matched > 2 else None  # of six
 
 
 def owns(name: str) -> bool:

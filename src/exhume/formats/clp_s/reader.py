@@ -1,11 +1,13 @@
 """`ClpSArchive`: a clp-s archive, one file or a directory, opened for reading.
 
 Everything is lazy: opening reads the header, the first use of a property reads its section, and tables are decoded one
-by one.  What one damaged section does not touch stays readable.
+by one.  Everything that does not depend on a damaged section stays readable.
+
+A table has the records with one schema (list of nodes of the schema tree; a node is a key path and a type of value).
+Tables are compressed together in packed streams.  An ingestion unit is the records of one input of the writer.  Most of
+the methods are in `read.tables.TableArchive`; `ClpSInfo` is the result of `info()`.
 
 Spec: clp_s.txt; what it leaves open: `docs/formats/clp_s.md`.
-
-`ClpSInfo` is the result of `info()`.
 """
 
 from __future__ import annotations
@@ -40,11 +42,11 @@ if TYPE_CHECKING:
 class ClpSInfo(Info):
     """Versions, sizes, counts, time ranges and ingestion units of one archive.
 
-    `damage` lists the parts that could not be read; counts that depend on them are None.
+    `findings` lists the parts that could not be read; counts that depend on them are None.
     """
 
     version: str
-    original_size: int
+    original_size: int  # bytes of input
     archive_size: int
     metadata_size: int
     num_records: int | None
@@ -52,8 +54,8 @@ class ClpSInfo(Info):
     num_nodes: int | None
     num_tables: int | None
     num_streams: int | None
-    tables_size: int | None
-    log_order: bool | None
+    tables_size: int | None  # bytes of all tables, uncompressed
+    log_order: bool | None  # whether the position of each record in the input is stored
     timestamp_ranges: Sequence[Mapping[str, Any]]
     timestamp_patterns: Mapping[str, str]
     ingestion_units: Sequence[Mapping[str, Any]]
@@ -97,6 +99,7 @@ def collect(archive: TableArchive) -> ClpSInfo:
     problems: list[Finding] = [archive.cut] if archive.cut is not None else []
 
     def attempt(get: Any, default: Any = None) -> Any:
+        """Return `get()`; if that part is damaged, note the problem and return `default`."""
         try:
             return get()
         except ExhumeError as error:
@@ -104,7 +107,7 @@ def collect(archive: TableArchive) -> ClpSInfo:
             return default
 
     header = archive.header
-    with contextlib.suppress(ExhumeError):  # reported below
+    with contextlib.suppress(ExhumeError):  # the metadata section is damaged, which `packets` notes
         problems += map(Finding.from_error, archive.section_problems.values())
     packets = attempt(lambda: [packet.name for packet in archive.packets], [])
     metadata = attempt(lambda: archive.table_metadata) if packets else None
@@ -137,7 +140,7 @@ def collect(archive: TableArchive) -> ClpSInfo:
 
 
 def range_dict(archive: TableArchive, found: TimestampRange) -> dict[str, Any]:
-    """A timestamp range with its bounds as stored and, where the unit is known, as UTC text."""
+    """A timestamp range for JSON: its bounds as stored and, if the unit is known, as UTC text."""
     out: dict[str, Any] = {
         "key": found.key.decode("utf-8", "backslashreplace"),
         "nodes": sorted(found.column_ids),
@@ -162,8 +165,8 @@ def utc_text(milliseconds: float | None) -> str | None:
 
 
 def table_entries(archive: TableArchive) -> Iterator[Entry]:
-    """The listing of the tables, in stored order: place, size, schema, rows and column paths."""
-    last: tuple[int, Span] | None = None
+    """Yield an entry for each table, in stored order: place, size, schema, rows and column paths."""
+    last: tuple[int, Span] | None = None  # the stream of the table before, and its stored range
     is_tree = isinstance(archive.source, Tree)
     for table in archive.tables:
         entry = table.entry
@@ -187,7 +190,11 @@ def table_entries(archive: TableArchive) -> Iterator[Entry]:
 
 
 def _column_nodes(archive: TableArchive, table: Table) -> Sequence[int]:
-    """The node of each column of a table; its schema is laid out only if it has structured arrays or is not valid."""
+    """The node of each column of a table.
+
+    A valid schema without structured arrays is a list of these nodes, and of nodes without a column; otherwise the
+    slower `layout` of the table is needed.
+    """
     tree, schemas = archive.schema_tree, archive.schemas
     place = schemas.place(table.schema_id)
     if place >= 0 and schemas.columns.num_ordered[place] == schemas.columns.num_entries[place]:
@@ -199,12 +206,12 @@ def _column_nodes(archive: TableArchive, table: Table) -> Sequence[int]:
 
 
 def open_archive(source: Source | Tree, *, limits: Limits = DEFAULT_LIMITS) -> ClpSArchive:
-    """Open an archive, a file or a directory.  Raises CLPS-101, 102, 105, 301, 307 when the header already says no."""
+    """Open an archive, a file or a directory.  Raises CLPS-101, 102, 105, 301, 307 if its header is not readable."""
     return ClpSArchive(source, limits=limits)
 
 
 class ClpSArchive(TableArchive):
-    """A clp-s archive in its own nouns: schema tree, schemas, tables, dictionaries, records."""
+    """A clp-s archive: its schema tree, schemas, tables, dictionaries and records."""
 
     wide_tables = True
     _offered = "events json_lines schema_tree search tables timestamp_ranges"
@@ -227,7 +234,7 @@ class ClpSArchive(TableArchive):
 
         found = sections.build(self)
         if not any(section.kind is SectionKind.UNREAD for section, *_ in found.sums(tiles=True)):
-            self._sections = found  # of unread ones, a later call may read more
+            self._sections = found  # with unread sections it is not kept: a later call may read more
         return found
 
     def entries(self) -> Iterator[Entry]:

@@ -1,4 +1,8 @@
-"""Recoding: the same sections and streams, recompressed or stored in raw zstd blocks, or moved as they are."""
+"""Recoding: the same sections and streams, recompressed or stored in raw zstd blocks, or moved as they are.
+
+A packed stream is tables back to back, each stored column by column.  Its payload is cut into several zstd frames,
+which end with columns if possible, so that readers can skip those that they do not need (see `write.build`).
+"""
 
 from __future__ import annotations
 
@@ -44,6 +48,7 @@ if TYPE_CHECKING:
     from exhume.formats.clp_s.read.tables import TableArchive
 
 STRUCTURES = ("/schema_tree", "/schema_ids")
+"""Sections whose payloads do not change; that of `/table_metadata` states offsets, and does."""
 
 
 def recode(
@@ -91,6 +96,7 @@ def _move(archive: TableArchive, output: str | os.PathLike[str], directory: bool
         raise problem
 
     def sections() -> Iterator[Piece]:
+        """Yield the stored sections, and report the progress."""
         for done, entry in enumerate(archive.files, 1):
             yield entry.name, entry.source.chunks(entry.start, entry.end)
             progress(done, len(archive.files), "sections")
@@ -151,7 +157,7 @@ def _stream(archive: TableArchive, number: int, tables: Iterable[int], folder: P
         start, end = entries.starts[table], entries.ends[table]
         if start == ends[-1] and end <= size:
             within: list[int] = []
-            if end - cut >= framing_sizes.LEAST:
+            if end - cut >= framing_sizes.LEAST:  # a frame may end inside the table: its columns are needed
                 with suppress(ExhumeError):
                     within = _column_ends(Table(archive, entries[table]), read)
             for stop in (*(start + place for place in within), end):
@@ -159,6 +165,7 @@ def _stream(archive: TableArchive, number: int, tables: Iterable[int], folder: P
                 if stop - cut >= framing_sizes.LEAST:
                     cut = stop
     ends.append(size)
+    # A stream of one large frame can only be decompressed from its start: do that once, into a file.
     if isinstance(archive.stream_parts(number), Serial):
         spool = scratch_file(folder)
         for at in range(0, size, STREAM_CHUNK):
@@ -168,7 +175,10 @@ def _stream(archive: TableArchive, number: int, tables: Iterable[int], folder: P
 
 
 def _column_ends(table: Table, read: Callable[[int, int], Buffer]) -> list[int]:
-    """Return the offset in a table of the end of each column."""
+    """The offset in a table where each column ends; none for a table that is too large and has no windows.
+
+    `read` returns a range of the stream.  Raises the fault in the table.
+    """
     windows = open_windows(table) if is_large(table) else None
     if windows is not None or is_too_large(table):
         return [] if windows is None else windows.ends
@@ -182,7 +192,7 @@ def _dictionary(archive: TableArchive, entry: StoredRange) -> Payload:
 
 
 def with_stream_offsets(payload: bytes, sizes: Sequence[int]) -> bytes:
-    """A table metadata payload whose streams are back to back with these stored sizes."""
+    """Change a table metadata payload to state that streams with these stored sizes are back to back."""
     out = bytearray(payload)
     offset = 0
     for number, size in enumerate(sizes):
@@ -192,7 +202,7 @@ def with_stream_offsets(payload: bytes, sizes: Sequence[int]) -> bytes:
 
 
 def dictionary_payload(archive: TableArchive, entry: StoredRange) -> tuple[bytes, Buffer]:
-    """The uncompressed count of a dictionary section and its decompressed entries."""
+    """Return `(number of entries as it is stored, decompressed entries)` of a dictionary section."""
     if entry.size <= DICTIONARY_HEAD:
         return entry.read(), b""
     return entry.part(0, DICTIONARY_HEAD).read(), archive.payload_in_file_or_memory(entry.part(DICTIONARY_HEAD))[0]

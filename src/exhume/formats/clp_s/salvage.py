@@ -1,9 +1,11 @@
 """Rebuilding of a damaged archive: tables are kept, without rows that cannot be decoded; all else is rebuilt.
 
-Tables are independent of each other, but not of the schema tree, the schema map and the table metadata: without these,
-no table can be read.  Lost dictionary entries become strings that mark them as lost, so that no record shows the value
-of another one; in place of numbers or arrays, these are JSON strings and arrays, so that records stay JSON.
-The format has no checksums: damage that still decodes to something well-formed cannot be distinguished from data.
+Tables (the records of one schema, column by column; several are compressed together as a stream) are independent of
+each other, but not of the schema tree, the schema map and the table metadata: without these, no table can be read.
+A draft of the new archive is written and verified, until it has no faults.  Lost dictionary entries become strings that
+mark them as lost, so that no record shows the value of another one; in place of numbers or arrays, these are JSON
+strings and arrays, so that records stay JSON.  The format has no checksums: damage that still decodes to something
+well-formed cannot be distinguished from data.
 """
 
 from __future__ import annotations
@@ -84,7 +86,7 @@ def salvage(
             report.add_span(span, Outcome.LOST, "all records", why)
         return report
     dropped: frozenset[int] = frozenset()
-    bare: dict[int, bytes] | None = None  # see `_unquoted`; None: not yet searched for
+    bare: dict[int, bytes] | None = None  # replacements of lost variables, see `_unquoted`; None: not yet searched for
     with ScratchDirectory(Path(output)) as scratch:
         draft = scratch / "draft"
         with scratch_file(scratch) as file:
@@ -182,10 +184,6 @@ class _KeptTables:
                 ends = itertools.accumulate((table.end - table.start for table in tables), initial=0)
                 frames = next(Framing().several([in_file(list(itertools.pairwise(ends)), file)]))
                 self.add(tables, frames)
-
-    def stored(self, stream: _KeptStream) -> bytes:
-        """The stored bytes of a stream."""
-        return b"".join(self.chunks(stream))
 
     def chunks(self, stream: _KeptStream) -> Iterator[bytes]:
         """The stored bytes of a stream, in chunks."""
@@ -296,6 +294,7 @@ def _dictionary(dictionary: Dictionary, bare: dict[int, bytes], jobs: int) -> It
 
 
 def _lost_variable(number: int) -> bytes:
+    """The text in place of a lost entry of the variable dictionary."""
     return f"<lost variable {number}>".encode()
 
 
@@ -363,6 +362,7 @@ def _faulty(draft: Path, limits: Limits, report: SalvageReport, jobs: int) -> di
     bad: dict[int, FaultyRows | None] = {}
 
     def look(table: Table) -> tuple[Finding, FaultyRows | None] | None:
+        """The fault of a table, and its faulty rows (None: it cannot be read); None for a table without a fault."""
         try:
             fault = next(table_faults(table), None)
             return None if fault is None else (fault, faulty_rows(table))

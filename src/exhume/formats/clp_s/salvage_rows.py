@@ -1,4 +1,8 @@
-"""Faulty rows of a damaged table, and the bytes of the table without them.
+"""Faulty rows of a damaged table, and the bytes of the table without them, for `salvage`.
+
+A table is stored column by column, each as one or two arrays with an item for every row, and for encoded strings the
+variables of all rows.  Deltas are differences of consecutive values.  A large table is examined in windows (blocks of
+rows).
 
 Spec: clp_s.txt, Table segments.
 """
@@ -29,6 +33,7 @@ ROWS_AT_A_TIME: Final = 1 << 16
 """Rows of a column that are copied at a time."""
 
 Flags = np.ndarray[Any, np.dtype[np.bool_]]
+"""One flag for each row."""
 
 
 class FaultyRows(NamedTuple):
@@ -50,7 +55,7 @@ def faulty_rows(table: Table) -> FaultyRows:
     """
     flags: Flags = np.zeros(table.num_messages, np.bool_)
     windowed = TableWindows(table)
-    last: int | None = None
+    last: int | None = None  # see `_examine`
     for start, stop in windowed.blocks():
         window = windowed.call(partial(_examine_window, flags, start, last), start, stop)
         if window is None:
@@ -75,6 +80,7 @@ def _examine(flags: Flags, start: int, last: int | None, data: TableData) -> int
     count = data.num_messages
     here = flags[start : start + count]
     here[:] = False
+    # Rows whose values cannot be decoded: the kernel checks a column from one fault to the next.
     for index in checked_columns(data.layout):
         program = ClpsProgram([data.column_at(index).operation(raw=True)], count)
         row = 0
@@ -82,6 +88,7 @@ def _examine(flags: Flags, start: int, last: int | None, data: TableData) -> int
             _, _, row, _ = fault
             here[row] = True
             row += 1
+    # Of the other rows, those whose position is not above all positions before.
     positions = data.log_event_idx
     if positions is None or not count:
         return last
@@ -102,7 +109,7 @@ def without_rows(data: Buffer, faulty: FaultyRows) -> Iterator[bytes]:
     view, rows = memoryview(data), len(faulty.flags)
     types = faulty.layout.node_types
     ends = located_columns(types, rows, lambda start, stop: view[start:stop], view)
-    assert ends is not None, "the table was read before"
+    assert ends is not None, "the table was read before"  # so its columns fit
     for kind, start, end in zip(types, [0, *ends], ends, strict=False):
         at = start
         for number, width in enumerate(WIDTHS[kind]):

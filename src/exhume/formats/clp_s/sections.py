@@ -1,5 +1,9 @@
 """A clp-s archive as a section map: header, metadata, the sections of the files part, streams and tables inside.
 
+A section map states the purpose of each byte, for `exhume map` and `exhume explain`; a map entry is a `Section`.  The
+files part is everything after the metadata.  Packed streams are zstd frames with tables back to back; the entries of
+tables are ranges in the payload of their stream, made on request (`PayloadRun`), since there may be very many.
+
 Spec: clp_s.txt, Format overview.
 """
 
@@ -36,6 +40,7 @@ PAYLOAD_SCHEMAS = {
     "/table_metadata": "clp_s_table_metadata",
     **dict.fromkeys(DICTIONARIES, "clp_s_dictionary_entries"),
 }
+"""The specification (`ksy/`) of the payload of each section but that of the tables."""
 
 
 def build(archive: TableArchive) -> SectionMap:
@@ -115,7 +120,7 @@ def _files(archive: TableArchive) -> Iterator[tuple[StoredRange, list[SectionIte
         for place in rest:
             yield place, [Section(place.name, place.span, SectionKind.UNREAD, note=str(error))]
         return
-    seen: set[str] = set()
+    seen: set[str] = set()  # a damaged list may have a name twice, but the names of map entries must differ
     for entry in files:
         if problem := archive.section_problems.get(entry.name):
             if isinstance(archive.source, Tree):
@@ -155,8 +160,8 @@ def _section(archive: TableArchive, name: str, entry: StoredRange) -> Section:
 
 
 def _frame_check(archive: TableArchive, chain: Sequence[Field]) -> Check:
-    """The verdict on the checksum of a zstd frame; `chain` leads from the frame through its body to the checksum."""
-    frame = chain[-3].span
+    """Compare the checksum of a zstd frame; `chain`: the checksum, last, and before it the fields around it."""
+    frame = chain[-3].span  # the chain ends with: frame, its body, the checksum
     assert frame is not None
     source = archive.sections().sources[frame.source]
     stored = source.chunks(frame.start - source.origin, frame.end - source.origin)
@@ -165,15 +170,17 @@ def _frame_check(archive: TableArchive, chain: Sequence[Field]) -> Check:
 
 
 def _loader(archive: TableArchive, place: StoredRange) -> Callable[[], bytes]:
+    """Return a function that decompresses a stored range."""
     return lambda: bytes(archive.inflate(place)) if place.size > 0 else b""
 
 
 def _pieces(archive: TableArchive, place: StoredRange) -> Iterator[bytes]:
-    """Decompress the zstd frames at a place in chunks; bytes after the frames are left to `verify`, as `inflate` does.
+    """Decompress the zstd frames of a stored range in chunks; other bytes after them are ignored, as by `inflate`.
 
     Raises CLPS-309 (damaged frame), CLPS-501 (above the limit `expansion`).
     """
     chunks = place.source.chunks(place.start, place.end) if place.size > 0 else ()
+    # Most bytes to decompress, and how many were so far; whether a frame has just ended.
     most, total, is_between = archive.limits.expansion_budget(place.size), 0, False
     try:
         for _, content, is_end in zstd_stream(chunks, FEED):
@@ -182,11 +189,12 @@ def _pieces(archive: TableArchive, place: StoredRange) -> Iterator[bytes]:
                 raise archive.too_large(place, "expansion", total)
             yield from (content[at : at + PIECE] for at in range(0, len(content), PIECE))
     except CodecError as error:
-        if not is_between:
+        if not is_between:  # otherwise these are the other bytes after the frames
             raise checks.BAD_FRAME.error(error.message, span=place.span, actual=error.actual) from error
 
 
 def _streams_pieces(archive: TableArchive) -> Iterator[bytes]:
+    """Decompress all streams in chunks."""
     for index in range(len(archive.table_metadata.streams)):
         yield from _pieces(archive, archive.stream_place(index))
 
@@ -247,11 +255,12 @@ def _streams(archive: TableArchive, parent: str) -> Iterator[SectionItem]:
 
 
 def _stream_loader(archive: TableArchive, index: int) -> Callable[[], bytes]:
+    """Return a function that decompresses a stream, without bytes after its stated size."""
     return lambda: bytes(archive.stream_payload(index)[: archive.table_metadata.streams[index].size])
 
 
 def _tables(archive: TableArchive, numbers: array[int], parent: str, stream: Span) -> PayloadRun:
-    """The tables of a stream; there may be hundreds of thousands."""
+    """The map entries of the tables with these `numbers`, which are in one stream; each is made when it is needed."""
     starts = archive.table_metadata.tables.starts
     return PayloadRun(
         stream,
@@ -264,7 +273,7 @@ def _tables(archive: TableArchive, numbers: array[int], parent: str, stream: Spa
 
 
 def _without_layout(archive: TableArchive) -> Callable[[int], bool]:
-    """Whether the columns of a table are unknown, by its number."""
+    """Return a function that returns whether the columns of a table (a number) are unknown: its schema is invalid."""
     try:
         tree, schemas = archive.schema_tree, archive.schemas
     except ExhumeError:
@@ -273,12 +282,14 @@ def _without_layout(archive: TableArchive) -> Callable[[int], bool]:
 
     @cache
     def is_odd(schema_id: int) -> bool:
+        """Whether a schema is missing or invalid."""
         return schema_id not in schemas or not has_layout(schemas, schema_id, tree)
 
     return lambda number: is_odd(schema_ids[number])
 
 
 def _table_payload(archive: TableArchive, number: int) -> bytes:
+    """The bytes of a table."""
     return bytes(archive.tables[number].load().data)
 
 
@@ -288,11 +299,12 @@ def _table_pieces(archive: TableArchive, number: int) -> Iterator[bytes]:
     if entry.problem is not None or entry.end - entry.start <= min(PIECE, archive.limits.payload_size):
         yield _table_payload(archive, number)
         return
+    # A large one: decompress its stream up to the end of the table, and keep only a chunk in memory.
     forward = ForwardReader(_pieces(archive, archive.stream_place(entry.stream_id)))
     forward.skip(entry.start)
     yield from forward.pieces(entry.end - entry.start)
     if forward.at < entry.end:
-        archive.stream_payload(entry.stream_id)  # raises CLPS-347
+        archive.stream_payload(entry.stream_id)  # raises CLPS-347: the stream is shorter than stated
 
 
 def _table(archive: TableArchive, number: int, parent: str, stream: Span) -> Section:

@@ -1,5 +1,9 @@
 """The walk that checks every section of an archive and every reference between them.
 
+It is divided into tasks, which threads do in parallel; stages of tasks follow each other.  A table has the records of
+one schema (list of nodes of the schema tree); packed streams are tables that are compressed together.  A window is a
+block of rows of a large table, which is checked on its own.
+
 Spec: clp_s.txt; the rules are in `checks`.
 """
 
@@ -60,7 +64,7 @@ LARGE_DICTIONARY = 1 << 20
 """Stored bytes from which on the entries of a dictionary are checked in parts."""
 
 DICTIONARY_PARTS = 32
-"""How many these are."""
+"""Number of parts of such a dictionary: enough for all cores, with a task that is not too short."""
 
 
 def verify(archive: TableArchive, quick: bool, jobs: int, progress: Progress) -> Iterator[Finding]:
@@ -71,7 +75,7 @@ def verify(archive: TableArchive, quick: bool, jobs: int, progress: Progress) ->
         files = archive.files
     except ExhumeError as error:
         yield Finding.from_error(error)
-        yield from _ranges(archive)  # what can be read without the sections
+        yield from _ranges(archive)  # the range index is in the metadata, and can be read without the sections
         return
     for name in SECTION_NAMES:
         try:
@@ -92,9 +96,10 @@ def verify(archive: TableArchive, quick: bool, jobs: int, progress: Progress) ->
 
 
 def _map_tasks(tasks: Iterable[Task], jobs: int) -> Iterator[tuple[list[Finding], int]]:
-    """Yield the findings of each task, and the number of its records, in order."""
+    """Yield `(findings, number of records)` of each task, in order."""
 
     def done(task: Task) -> tuple[list[Finding], int]:
+        """Do a task, in a thread."""
         return list(task.work()), task.records
 
     return map_ordered(done, tasks, jobs, ahead=AHEAD * (jobs or cpu_count()))
@@ -105,7 +110,7 @@ def _stages(archive: TableArchive, files: Sequence[StoredRange], quick: bool, jo
     dictionaries = [] if quick else [_Dictionary(archive, name, jobs) for name in DICTIONARIES]
     parts = chain.from_iterable(one.parts() for one in dictionaries)
     shares = chain.from_iterable(one.shares() for one in dictionaries)
-    small = SharedValue(partial(small_tables, archive))
+    small = SharedValue(partial(small_tables, archive))  # made by the first task that needs it
     try:
         tables = archive.tables
     except ExhumeError:  # reported with the structures
@@ -136,7 +141,7 @@ def _stream_tasks(
     small: SharedValue[SmallTables | None],
     quick: bool,
 ) -> Iterator[Task]:
-    """Yield the checks of streams, and of the tables in them, that were not made in passing."""
+    """Yield the checks of the streams that the windows of `passing` did not confirm, and of the tables in them."""
     done = passing.done()
     streams = range(len(archive.table_metadata.streams))
     for index in streams:
@@ -200,7 +205,11 @@ def _metadata(archive: TableArchive) -> Iterator[Finding]:
 
 
 def _frames(archive: TableArchive, place: StoredRange, quick: bool = False) -> Iterator[Finding]:
-    """Yield a finding if the zstd frames of a section do not end where it does; keep a dictionary unless `quick`."""
+    """Yield a finding if the zstd frames of a section do not end where it does; keep a dictionary unless `quick`.
+
+    The fast ways (frames that are shared with other checks, or one call that decompresses everything) can only confirm
+    a section.  If they do not, `check_frames` finds the fault.
+    """
     name = place.name
     if name in TABLE_SECTIONS or (name != "metadata" and name not in SECTION_NAMES):
         return  # streams are checked one by one; nothing is known about other sections
@@ -209,7 +218,7 @@ def _frames(archive: TableArchive, place: StoredRange, quick: bool = False) -> I
     if place.size <= 0:
         return
     if name in DICTIONARIES and not quick:
-        archive.dictionary_head(archive.file_entry(name))  # comes with the rest, over a network
+        archive.dictionary_head(archive.file_entry(name))  # over a network: fetch it together with the rest
     frames = archive.shared_frames(place) if name in DICTIONARIES and not quick else archive.frames(place)
     if frames is not None and frames.is_small:
         with suppress(CodecError):  # reported below
@@ -226,7 +235,7 @@ def _frames(archive: TableArchive, place: StoredRange, quick: bool = False) -> I
 
 
 def _structures(archive: TableArchive, small: SharedValue[SmallTables | None]) -> Iterator[Finding]:
-    """Schema tree, schema map, table metadata: parsed completely."""
+    """Yield the findings of schema tree, schema map and table metadata."""
     for check in (_schema_tree, partial(_schema_map, small=small), _table_metadata):
         try:
             yield from check(archive)
@@ -242,6 +251,7 @@ def _schema_tree(archive: TableArchive) -> Iterator[Finding]:
         yield checks.TRAILING_PAYLOAD.finding("/schema_tree", span=span.sub(end, len(data)))
     for position in tree.repeated:
         yield checks.REPEATED_NODE.finding(span=span, field_path=f"nodes[{position}]")
+    # Nodes are examined one by one only if all of them together have a fault.
     unknown = set(tree.types).difference(NodeType) | {NodeType.UNKNOWN}
     for node, node_type in enumerate(tree.types if not unknown.isdisjoint(tree.types) else ()):
         if node_type in unknown:
@@ -278,6 +288,7 @@ def _schema_map(archive: TableArchive, small: SharedValue[SmallTables | None]) -
 
 
 def _table_metadata(archive: TableArchive) -> Iterator[Finding]:
+    """Yield a finding for bytes after the table metadata; raises what is wrong with them."""
     data, span = archive.structure("/table_metadata")
     _, end = layout.parse_table_metadata(data, span)
     if end < len(data):
@@ -285,7 +296,7 @@ def _table_metadata(archive: TableArchive) -> Iterator[Finding]:
 
 
 def _hidden(archive: TableArchive) -> Iterator[Finding]:
-    """Yield a finding for each column that is not below the roots, so that no reader shows it."""
+    """Yield a finding for each root with values that upstream does not print: it prints one root, the object `""`."""
     tree = archive.schema_tree
     for node in tree.children[layout.ROOT]:
         if node == tree.object_root or tree.types[node] == NodeType.METADATA:
@@ -318,7 +329,11 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 class _Dictionary:
-    """A dictionary whose entries are checked in parts, and then looked through for repeated ones in shares."""
+    """A dictionary whose entries are checked in two stages: parts (ranges of entries), then shares.
+
+    A part also adds the hashes of its entries to a table; a share searches its part of the hashes for repeated entries,
+    when the hashes of all entries are there.
+    """
 
     def __init__(self, archive: TableArchive, name: str, jobs: int) -> None:
         """Prepare to check a dictionary, a large one in parts that run in parallel."""
@@ -330,6 +345,7 @@ class _Dictionary:
         share = archive.share_variables if name == "/var.dict" else tuple
         self._loaded = SharedLoad(self._load, share, self._parts + self._shares)
         self._lock = threading.Lock()
+        # The first repeated entry of each share, and the first of each part that is not UTF-8; -1: none.
         self._repeated: list[int] = []
         self._not_utf8: list[int] = []
 
@@ -342,7 +358,8 @@ class _Dictionary:
         return (Task(partial(self._share, number)) for number in range(self._shares))
 
     def _load(self) -> tuple[ClpsStrings, ClpsRepeated]:
-        kept = {"/var.dict": "variables", "/log.dict": "log_types"}  # the others may be left out, with a reason or not
+        """Return the dictionary, and the table for repeated entries."""
+        kept = {"/var.dict": "variables", "/log.dict": "log_types"}  # those that the archive keeps for other checks
         name = self._name
         found: ClpsStrings = getattr(self._archive, kept[name]) if name in kept else self._archive.dictionary(name)
         return found, ClpsRepeated(found)
@@ -388,7 +405,7 @@ class _Dictionary:
 
 
 def _ranges(archive: TableArchive) -> Iterator[Finding]:
-    """Range index: order, overlap and bounds against the number of records."""
+    """Yield the findings of the range index: order, overlap, and whether it covers the number of records."""
     try:
         found = archive.packets_of(PacketType.RANGE_INDEX)
         ranges = [(packet.span, entry) for packet in found for entry in range_entries([packet])]

@@ -1,4 +1,6 @@
-"""The checks of `verify` for streams and tables, as tasks that can run in parallel.
+"""The checks of `verify` for streams (tables that are compressed together) and tables, as tasks that run in parallel.
+
+A window is a block of rows of a large table, decompressed and checked on its own.
 
 Spec: clp_s.txt, Files section; the rules are in `checks`.
 """
@@ -246,7 +248,7 @@ class _Windows:
     def __init__(self, table: Table) -> None:
         self._windowed = TableWindows(table)
         self.blocks = list(self._windowed.blocks())
-        self._left = len(self.blocks)
+        self._left = len(self.blocks)  # blocks that are not checked
         self._lock = threading.Lock()
 
     def open(self) -> tuple[()]:
@@ -429,6 +431,7 @@ def table_faults(table: Table) -> Iterator[Finding]:
     windowed = TableWindows(table)
 
     def found(rows: WindowRows) -> list[Finding]:
+        """The first fault in a window, if any."""
         return list(islice(faults(rows.window(range(len(rows.layout.nodes)))), 1))
 
     for start, stop in windowed.blocks():

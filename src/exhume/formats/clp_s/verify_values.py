@@ -1,5 +1,8 @@
 """The checks of `verify` for values: their order, their recorded range, and those of many small tables at once.
 
+Archives may have hundreds of thousands of tables with a few rows, which the kernel checks a run (range of tables) at a
+time.  It reports those that have a fault, or that it cannot judge, as odd; Python checks these again.
+
 Spec: clp_s.txt, Files section and TimestampDictionary packet; the rules are in `checks`.
 """
 
@@ -26,7 +29,7 @@ RAW_TYPES: Mapping[int, tuple[int, ...]] = {
     TimestampEncoding.EPOCH: (NodeType.INTEGER, NodeType.DATE_STRING),
     TimestampEncoding.DOUBLE_EPOCH: (NodeType.FLOAT, NodeType.FORMATTED_FLOAT),
 }
-"""Node types whose values are epochs as they are, by the encoding of their range."""
+"""Node types whose values are compared with the bounds of a range unchanged, by the encoding of the range."""
 
 MOST_ROWS: Final = 1 << 20
 """Records of small tables that one thread checks at a time."""
@@ -105,7 +108,7 @@ def _rule(found: TimestampRange, kind: int) -> tuple[int, int, int] | None:
 
 
 class SmallTables:
-    """The tables of an archive that the kernel checks many at a time, or one that has more columns than rows.
+    """The tables of an archive that the kernel checks: many small ones at a time, or one with more columns than rows.
 
     Raises the error that keeps the schema tree, the schemas or the timestamp dictionary from being read.
     """
@@ -134,7 +137,10 @@ class SmallTables:
         together.tables.supply_checks(-1 if numbered is None else numbered, rule_of, rules)
 
     def runs(self) -> Iterator[tuple[int, int, bool]]:
-        """The tables as half-open ranges, and whether `odd` is for them; the others are tables alone."""
+        """Yield the tables as `(first, stop, is_run)`: half-open ranges, and whether the kernel checks them.
+
+        The others are single tables, for Python.
+        """
         together = self.kernel_tables
         for first, stop in together.runs(min(blocks.BLOCK_BYTES, windows.WORTHWHILE), MOST_ROWS):
             yield first, stop, stop > first + 1 or together.is_wide(first)

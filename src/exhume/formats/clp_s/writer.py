@@ -1,4 +1,7 @@
-"""Writes clp-s archives: JSON in, one archive out, or several when a target size is given.
+"""Writes clp-s archives: JSON, text logs and KV-IR streams in, one archive out, or several of a target size.
+
+An ingestion unit (unit) is the records of one input; a block is a chunk of input, which threads may have encoded
+already; to adopt it is to move its columns into the archive (see `write.series`).
 
 Spec: clp_s.txt; what it leaves open: `docs/formats/clp_s.md`, "Write".
 """
@@ -38,6 +41,7 @@ if TYPE_CHECKING:
     from exhume.formats.kv_ir.ingest import Ingest, StreamPart
 
 _SPACE: Final = re.compile(rb"[ \t\r\n]*")
+"""White space of JSON."""
 
 
 class ClpSWriter(Writer):
@@ -46,13 +50,14 @@ class ClpSWriter(Writer):
     Nothing appears under its name before `finish` (leaving the `with` block).
 
     Attributes:
-        options: How this writer works.
+        options: The options of `create`.
         records: Records written.
         skipped: Bad records left out (`on_error="skip"`).
+        reasons: How many records were left out for each reason.
         losses: Values that do not come back the same (`allow_loss=True`).
         paths: The archives, once finished.
         on_bad_record: Called with the `BadRecordError` of each record that is skipped.
-        limits: What an event of an IR stream may cost (`payload_size`); JSON has `max_document_size`.
+        limits: The limits of an event of an IR stream (`payload_size`); records of JSON have `max_document_size`.
     """
 
     def __init__(self, target: str | os.PathLike[str], options: WriterOptions) -> None:
@@ -63,13 +68,13 @@ class ClpSWriter(Writer):
         self.reasons: collections.Counter[str] = collections.Counter()
         self.on_bad_record: Callable[[BadRecordError], None] | None = None
         self.limits = DEFAULT_LIMITS
-        self._line = self._offset = 0
-        self._held, self._wanted = Gathering(), 0
-        self._skipping = False
-        self._events: Ingest | None = None
-        self._lead = b""
+        self._line = self._offset = 0  # line number and offset in the unit, for messages
+        self._held, self._wanted = Gathering(), 0  # an incomplete document, and how many bytes to wait for
+        self._skipping = False  # whether the rest of the current line belongs to a bad record
+        self._events: Ingest | None = None  # of the current unit, if it is a KV-IR stream
+        self._lead = b""  # the first bytes of a unit, until they show its kind
         self._kind: InputKind | None = None
-        self._state = "open"
+        self._state = "open"  # or "finished", "aborted"
         keep_freed_memory()
         self._series = Series(self.target, options)
         self._encoders = BlockEncoders(options)
@@ -133,14 +138,17 @@ class ClpSWriter(Writer):
         self._offset += len(line)
 
     def _write_one(self, line: bytes) -> None:
-        """Write the record in `line`.  Raises `BadRecordError` if it is not one, unless bad records are skipped."""
+        """Write the record in `line`.  Raises `BadRecordError` if it is not one, unless bad records are skipped.
+
+        The first record that does not fit a full archive begins the next one.
+        """
         part = self._series.room()
         before = part.encoder.records
         status, document, at, _ = part.encoder.feed(line, 0, True, self.options.target_encoded_size, True)
         if status == Status.FULL and before:
             part.full = True
             return self._write_one(line)
-        if status == Status.DONE and part.encoder.records == before:
+        if status == Status.DONE and part.encoder.records == before:  # only white space
             status = Status.CUT_SHORT
         if status not in (Status.DONE, Status.SPLIT):
             return self._refuse(Status(status), document, at, line[document:])
@@ -171,9 +179,9 @@ class ClpSWriter(Writer):
     def add_files(self, sources: Iterable[Input], *, progress: Progress = no_progress) -> None:
         """Add files, each as one ingestion unit named as given (`-` is standard input).
 
-        Each holds JSON objects, one per line or otherwise separated by white space or nothing, a plain-text log, or one
-        KV-IR stream, plain or compressed with gzip or zstd; the content determines which, if the option `input` does
-        not. With `jobs` above 1 they are read, decompressed and encoded in so many threads; the archive is the same.
+        Each contains JSON objects (one per line, or separated by any white space or nothing), a plain-text log, or one
+        KV-IR stream, and may be compressed with gzip or zstd; the content determines which, if the option `input` does
+        not.  `jobs` threads read, decompress and encode them; the archive is identical for any number.
 
         Raises `BadRecordError` for a bad record (or skips it), `WriterError` for an input that is none of these, and
         `SourceError` and `CodecError` for the file.
@@ -201,6 +209,7 @@ class ClpSWriter(Writer):
             self._kind = InputKind.TEXT
         elif data and not self._lead and self._kind is None and self._recognize(data, False) is InputKind.JSON:
             self._kind = InputKind.JSON
+        # A block can be adopted between two documents: everything before it was encoded.
         between = not self._held.size and not self._skipping
         if block.part is not None:
             between = self._events is not None and self._events.expects(block.part)
@@ -215,7 +224,7 @@ class ClpSWriter(Writer):
         self._series.relieve()
 
     def _pass_over(self, data: bytes, part: StreamPart | None) -> None:
-        """Count a block that was taken over."""
+        """Count the input of a block that was adopted."""
         if self._events is None or part is None:
             self._advance(data, 0, len(data))
             return
@@ -233,7 +242,7 @@ class ClpSWriter(Writer):
                 return
             piece, self._lead = self._lead, b""
             if self._kind is InputKind.IR:
-                from exhume.formats.kv_ir.ingest import Ingest  # which logs need not load
+                from exhume.formats.kv_ir.ingest import Ingest  # imported only for streams
 
                 self._events = Ingest(self._series.unit.name if self._series.unit else STDIN, limits=self.limits)
         if self._events is not None:
@@ -286,6 +295,7 @@ class ClpSWriter(Writer):
                 self._skipping = True
 
     def _feed(self, part: OpenArchive, data: bytes, at: int, final: bool) -> tuple[int, int, int, bool]:
+        """Encode documents or events of a text log; returns what `Encoder.feed` does."""
         target = self.options.target_encoded_size
         if self._kind is InputKind.TEXT:
             return text_log().feed(part.encoder, data, at, final, target)
@@ -301,14 +311,14 @@ class ClpSWriter(Writer):
             raise
 
     def _skip_line(self, data: bytes, at: int) -> int:
-        """Pass over the rest of a line that is refused, as far as it is there."""
+        """Pass over the rest of a line with a bad record, as far as it is in `data`; return the new offset."""
         newline = data.find(b"\n", at)
         self._skipping = newline < 0
         return self._advance(data, at, len(data) if newline < 0 else newline + 1)
 
     def _ingest_events(self, events: Ingest, piece: bytes, final: bool) -> None:
         """Encode the events of a KV-IR stream, which is one ingestion unit; its metadata goes into properties."""
-        from exhume.formats.kv_ir.units import Status as IrStatus  # which logs need not load
+        from exhume.formats.kv_ir.units import Status as IrStatus  # imported only for streams
 
         if events.ended:
             self._reject_trailing(events, piece)
@@ -329,7 +339,7 @@ class ClpSWriter(Writer):
             part.full = status == IrStatus.FULL or (status == IrStatus.NO_ROOM and part.encoder.records > 0)
             self._line, self._offset = events.events, events.at
             if status == IrStatus.NO_ROOM and not before and not part.encoder.records:
-                self._refuse(Status.FULL, events.start, events.at, b"")
+                self._refuse(Status.FULL, events.start, events.at, b"")  # it fits no archive
                 events.ended = True
             elif status == IrStatus.RECORD:
                 self._refuse(Status(events.encoder_fault), events.start, events.at, b"")
@@ -342,7 +352,7 @@ class ClpSWriter(Writer):
         self._reject_trailing(events, b"")
 
     def _reject_trailing(self, events: Ingest, piece: bytes) -> None:
-        """Refuse bytes after the end of an event stream."""
+        """Reject bytes after the end of an event stream: raise the error, or count them as a bad record."""
         error = events.trailing(piece)
         if error is None:
             return
@@ -352,7 +362,7 @@ class ClpSWriter(Writer):
         self._refuse(Status.BAD_EVENT, error.span.start, error.span.end, b"", f": {error.message}")
 
     def _advance(self, data: bytes, start: int, stop: int) -> int:
-        """Count the bytes and lines of consumed input."""
+        """Count the bytes and lines of `data[start:stop]` as consumed input; return `stop`."""
         self._line += clps_count_lines(data, start, stop)
         self._offset += stop - start
         if self._series.part is not None:
@@ -360,7 +370,7 @@ class ClpSWriter(Writer):
         return stop
 
     def _refuse(self, status: Status, start: int, stop: int, snippet: bytes, detail: str = "") -> None:
-        """Raise for a bad record, or count it as skipped, as `on_error` decides."""
+        """Raise for a bad record at `[start, stop)` of the unit, or count it as skipped, as `on_error` decides."""
         name = self._series.unit.name if self._series.unit else STDIN
         error = BadRecordError(name, self._line, status, Span(name, start, stop), snippet[:80], detail)
         if self.options.on_error == "fail":
@@ -373,6 +383,7 @@ class ClpSWriter(Writer):
     # --- archives ---
 
     def _require_open(self) -> None:
+        """Raise `WriterError` after `finish` or `abort`."""
         if self._state != "open":
             raise WriterError(f"the writer is {self._state}")
 
@@ -420,7 +431,7 @@ def create(
 
     Args:
         target: Path of the file, or of the directory with `directory`.
-        version: Format version, one of 0.3.0 to 0.5.1.
+        version: Format version: 0.3.1, 0.4.1, 0.5.0 or 0.5.1.
         timestamp_key: Path of the timestamp field, dots escaped with a backslash; None for none.
         structurize_arrays: Whether arrays are opened up into columns; else their source text is kept.
         log_order: Whether each record's position is recorded (needed to read in order, and by the range index).

@@ -1,4 +1,7 @@
-"""KV-IR: streams of structured log events as CLP's loggers write them, mostly inside Zstandard frames."""
+"""KV-IR: streams of structured log events as CLP's loggers write them, mostly inside Zstandard frames.
+
+A stream is a preamble (magic number and metadata) and units: declarations of keys, and events that refer to these keys.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,13 @@ from exhume.registry import Format, Signature
 
 ZSTD_MAGIC = FrameKind.ZSTANDARD.to_bytes(Frame.at.magic[1], "little")
 FRAME_STARTS = tuple(kind.to_bytes(Frame.at.magic[1], "little") for kind in FrameKind)
-"""The first bytes of frames, also of those that are skipped.  Codecs know them as well, but take time to import."""
+"""First bytes of zstd frames, also of skippable ones (which contain no data of the stream).
+
+`codecs` has the same constants, but it takes time to import, and this module is imported whenever formats are listed.
+"""
 
 MAGICS = tuple(Preamble.magic_start + bytes((one,)) for one in (Encodings.FOUR_BYTE, Encodings.EIGHT_BYTE))
+"""First bytes of an uncompressed stream, by the width of its encoded variables."""
 
 FORMAT = Format(
     id="kv-ir",

@@ -1,5 +1,6 @@
 # Prints arrays of KV-IR as Python's `json.dumps(json.loads(text), ensure_ascii=False)` does, without the interpreter
-# lock.  The functions return False for text that is rare or not valid; the caller then uses Python for it.
+# lock.  The functions read from `w.p` on, print to `w.out`, and return whether they could; they return False for text
+# that is rare or not valid, and the caller then uses Python for the whole array.
 
 cdef enum:
     # The most that is printed here:
@@ -66,7 +67,7 @@ cdef bint ir_print_number(IrPrint* w) noexcept nogil:
         w.p += 1
     digits = ir_print_digits(w, &value)
     if not 0 < digits <= IR_PRINT_DIGITS or digits > 1 and start[is_negative] == c"0":
-        return False
+        return False  # leading zeros are not JSON
     if w.p < w.end and w.p[0] == c"." and digits < IR_PRINT_EXACT:
         w.p += 1
         fraction = ir_print_digits(w, &value)
@@ -75,7 +76,7 @@ cdef bint ir_print_number(IrPrint* w) noexcept nogil:
         real = <double>value / enc_powers_of_ten[fraction]
         w.out.size += put_real(w.out.data + w.out.size, -real if is_negative else real)
     elif is_negative and value == 0:
-        return False
+        return False  # Python prints -0 as 0
     else:
         put(w.out, <const char*>start, w.p - start)
     return w.p == w.end or w.p[0] not in (c".", c"e", c"E")

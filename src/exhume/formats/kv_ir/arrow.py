@@ -15,9 +15,12 @@ added begin with `@`, and come first.
 
 Arrays are reformatted: with a blank after each comma and colon, and no escapes but those that JSON needs.
 
-Which keys there are is only known at the end of a stream: it is read twice.  Events that lack a key hold null there.
+Which keys there are is only known at the end of a stream: it is read twice.  Events that lack a key have null there.
 
 A stream with more keys than are wanted as columns has rows of maps instead (`exhume.tabular.wide`).
+
+A key is a node of one of two trees, numbered in the order of declaration.  Keys of several types can share a path, and
+so a column.  A piece is a record batch as the decoder made it, before rows are distributed to batches of equal size.
 """
 
 from __future__ import annotations
@@ -60,10 +63,10 @@ MOST_MADE: Final = 1 << 24
 """Approximate bytes of columns per batch, when a chunk is decoded in parallel: short rows can have many columns."""
 
 LOST: Final = (BAD_TEXT, ROUNDED, MIXED)
-"""Names of the decoder's counts, in its order."""
+"""Kinds of losses that the decoder counts (a value that its column cannot represent exactly), in its order."""
 
 Piece = tuple[Any, Any, Counter[str]]
-"""A record batch, the size in bytes of each of its rows, and what their values lost."""
+"""`(record batch, array with the size in bytes of each of its rows, numbers of values with losses)`."""
 
 
 @dataclass(slots=True)
@@ -84,7 +87,10 @@ class Column:
 
     @property
     def kind(self) -> str:
-        """The letter of the column's type for the kernel; empty for a column of nulls."""
+        """The letter of the column's type, for the kernel and `chosen`; empty for a column of nulls.
+
+        `m`: text of values of several types, `U`: text, `g`: floats, `b`: booleans, `l`: integers.
+        """
         types = self.types
         if not types:
             return ""
@@ -108,9 +114,10 @@ class WantedColumns(NamedTuple):
 
     Attributes:
         schema: The `pyarrow.Schema`.
-        kinds: The letters (`Column.kind`) of the columns that can have values.
+        kinds: The letters (`Column.kind`) of the columns that can have values, one byte each.
         places: Their positions in the schema.
-        columns: The column of each node of the two trees, as `KvIrDecoder.choose_columns` takes them.
+        columns: For each of the two trees, an array of 32-bit integers: by node, its index in `kinds`; -1 for nodes
+            that are not wanted.  As `KvIrDecoder.choose_columns` takes them.
     """
 
     schema: Any
@@ -128,8 +135,10 @@ class WantedColumns(NamedTuple):
         self.choose(units.decoder)
 
         def make() -> KvIrDecoder:
+            """A decoder for another thread."""
             return self.choose(KvIrDecoder())
 
+        # In parallel up to the first fault, from there on in sequence.
         yield from make_ahead(units, EventForm.COLUMNS, jobs, self._take, MOST_MADE, make)
         while not units.ended:
             try:
@@ -150,18 +159,21 @@ class WantedColumns(NamedTuple):
 
         pa = import_pyarrow()
         sizes, found, lost = decoder.take_columns()
-        each = numpy.frombuffer(sizes, numpy.int64) if len(sizes) else numpy.zeros(0, numpy.int64)
-        types = self.schema.types or [pa.null()]  # a batch without columns has rows all the same
-        blank = {kind: pa.nulls(len(each), kind) for kind in set(types)}  # shared by all columns that hold nothing
+        row_sizes = numpy.frombuffer(sizes, numpy.int64) if len(sizes) else numpy.zeros(0, numpy.int64)
+        # Arrow cannot count rows without a column: a batch that needs none gets one of nulls, which `formed` drops.
+        types = self.schema.types or [pa.null()]
+        blank = {kind: pa.nulls(len(row_sizes), kind) for kind in set(types)}  # shared by all columns without values
         arrays = [blank[kind] for kind in types]
         for place, buffers in zip(self.places, found, strict=True):
             if buffers is not None:
-                nulls, bits, ends, data = buffers
+                nulls, bits, ends, data = buffers  # number of nulls, validity bitmap, ends of strings, values
                 made = [None if bits is None else pa.py_buffer(bits)]
                 made += [pa.py_buffer(one) for one in (ends, data) if one is not None]
-                arrays[place] = pa.Array.from_buffers(types[place], len(each), made, nulls)
+                arrays[place] = pa.Array.from_buffers(types[place], len(row_sizes), made, nulls)
         batch = pa.RecordBatch.from_arrays(arrays, self.schema.names or [""])
-        return batch, each + each.itemsize * len(types), Counter(dict(zip(LOST, lost, strict=True)))
+        # The decoder's sizes are those of values of variable length: add eight bytes per column.
+        sizes = row_sizes + row_sizes.itemsize * len(types)
+        return batch, sizes, Counter(dict(zip(LOST, lost, strict=True)))
 
 
 def chosen(columns: Mapping[str, Column], names: Sequence[str]) -> WantedColumns:
@@ -172,7 +184,7 @@ def chosen(columns: Mapping[str, Column], names: Sequence[str]) -> WantedColumns
     kinds = [columns[name].kind for name in names]
     schema = pa.schema([pa.field(plain_text(name), types[kind]) for name, kind in zip(names, kinds, strict=True)])
     places = [place for place, kind in enumerate(kinds) if kind]
-    trees = (array("i"), array("i"))
+    trees = (array("i"), array("i"))  # see `WantedColumns.columns`
     for number, place in enumerate(places):
         column = columns[names[place]]
         tree = trees[column.space]
@@ -186,7 +198,7 @@ U = TypeVar("U", bound=Units)
 
 
 class KvIrTableOptions(TableOptions, total=False):
-    """Options of `to_arrow`."""
+    """Options of `to_arrow`, which documents them."""
 
     jobs: int
     widest: int | None
@@ -224,15 +236,17 @@ def to_arrow(
     damage: list[ExhumeError] = []
 
     def pieces() -> Iterator[tuple[Any, Any]]:
+        """Yield `(batch, sizes of its rows)`, and keep the damage at which they end."""
         try:
             for batch, sizes, found in wanted.pieces(counting_rest(archive.units(), losses), jobs):
                 counted.update(found)
                 yield batch, sizes
         except ExhumeError as error:
-            damage.append(error)  # the rows before it are still to be joined
+            damage.append(error)  # raised below, once the rows before it were joined to batches
 
     def formed(batch: Any) -> Any:
-        return batch.select(schema.names)  # of none as well: its rows are there
+        """Drop the column of nulls that `_take` adds to a batch without columns; the number of rows remains."""
+        return batch.select(schema.names)
 
     def batches() -> Iterator[Any]:
         yield from rebatched(pieces(), batch_rows, formed)  # joining copies: a thread for it costs more than it saves
@@ -243,10 +257,11 @@ def to_arrow(
 
 
 def counting_rest(units: U, losses: Counter[str] | None) -> U:
-    """A pass over the units that counts events above a limit and bytes after the end as lost, if losses are counted."""
+    """Set a pass to count events above a limit and bytes after the end in `losses`, unless that is None; return it."""
     if losses is not None:
 
         def count(error: ExhumeError) -> None:
+            """Count an event, or the number of the bytes."""
             if isinstance(error, LimitExceededError):
                 losses[f"events: {error.message} [{error.code}]"] += 1
                 return
@@ -259,8 +274,8 @@ def counting_rest(units: U, losses: Counter[str] | None) -> U:
 
 
 def _rows(archive: KeyedStream, losses: Counter[str] | None) -> Iterator[list[wide.Pair]]:
-    """The keys that each event has, by their paths."""
-    names: dict[str, str] = {}
+    """Yield each event as `(path, value)` pairs: the rows of maps."""
+    names: dict[str, str] = {}  # names as they are written in paths, which escaping each one again would take long
 
     def pairs(value: dict[str, Any], lead: str) -> Iterator[wide.Pair]:
         """Yield the column name and value of each leaf; nested keys are joined by dots."""
@@ -277,21 +292,23 @@ def _rows(archive: KeyedStream, losses: Counter[str] | None) -> Iterator[list[wi
 
 
 def columns_of(archive: KeyedStream, jobs: int = 1) -> dict[str, Column]:
-    """The columns of a stream by name; so many `jobs` look for them."""
+    """The columns of a stream by name; `jobs` threads read the stream."""
     units, _ = walk(archive, EventForm.KEYS, jobs)
     found: dict[str, Column] = {}
     for space, name in enumerate(SPACES):
-        trail: list[tuple[str, ...]] = [()]
-        nodes = units.decoder.nodes(name == "auto")
+        trail: list[tuple[str, ...]] = [()]  # by number of a node, the names from the root to it
+        nodes = units.decoder.nodes(name == "auto")  # (parent, type, name, offset)
         parents = {parent for parent, *_ in nodes}
         for number, ((parent, _, raw, _), (path, type, _)) in enumerate(zip(nodes, paths(units, name), strict=True), 1):
             trail.append((*trail[parent], raw.decode("utf-8", "surrogateescape")))
+            # An object with members is no column; without any it has only nulls, and gets a column without types.
             if type == "object" and number in parents:
                 continue
             one = found.setdefault(path, Column(space, trail[-1]))
             if type != "object":
                 one.types.add(type)
-                if (one.space, one.names) == (space, trail[-1]):  # other names can have the same path
+                # Different names can have the same path (bytes that are not UTF-8): the first ones fill the column.
+                if (one.space, one.names) == (space, trail[-1]):
                     one.nodes.append(number)
     return found
 

@@ -108,13 +108,16 @@ OF_STATUS: dict[int, Rule] = {
 """The rule that is broken, by the decoder's status."""
 
 LOSES_COUNT = frozenset((Status.PARENT, Status.TWICE_KNOWN, Status.DEPTH))
-"""Faults of a new key after which the numbers of later keys can no longer be determined."""
+"""Faults of a new key after which the numbers of later keys can no longer be determined.
+
+Keys are numbered in the order of their declarations, and one that cannot be accepted may or may not have a number.
+"""
 
 
 class StreamRules(NamedTuple):
-    """The rules about the framing of a stream, which KV-IR streams and streams of text have under different codes.
+    """The rules about the framing of a stream: KV-IR and CLP IR (text messages) share the code, not the rule numbers.
 
-    `of_status` is the broken rule by the decoder's status.
+    `not_one`: the magic number is wrong; `of_status`: the broken rule by the decoder's status.
     """
 
     not_one: Rule

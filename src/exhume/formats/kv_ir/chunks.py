@@ -1,8 +1,9 @@
 """Parallel decoding of a stream in chunks, each of which starts with the keys declared before it.
 
-Keys are declared between the events, and never removed.  A first pass finds where units end and which of them declare
-keys; the chunks between can then be decoded by any thread whose decoder has those keys.  At the first error, one
-decoder continues with that unit: output, findings and errors are identical for any number of jobs.
+A stream consists of units: events, and declarations of keys, which are between the events and are never revoked.  A
+first pass (`StreamChunks.cut`) finds where units end and which of them declare keys.  A chunk is a range of whole
+units; any thread whose decoder knows the keys declared before the chunk can decode it.  At the first error, one decoder
+continues in sequence with the faulty unit: output, findings and errors are identical for any number of jobs.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class BufferedBytes(Protocol):
 
     Attributes:
         at: Where in the stream the next unit starts.
-        held: The bytes, and where in the stream they start.
+        held: `(data, base)`: the bytes, and the offset in the stream where they start.
     """
 
     at: int
@@ -55,36 +56,42 @@ class ResumableUnits(BufferedBytes, Protocol):
 
 
 CHUNK_SIZE = 1 << 19
-"""Size in bytes of a chunk that is decoded to lines or columns, or checked."""
+"""Size in bytes of a chunk that is decoded to lines or columns, or checked; it ends with a whole unit."""
 
 MOST_MADE = 1 << 21
-"""Bytes of output of a chunk to return at once, except for the rest of the last event: few bytes can name long keys."""
+"""Output in bytes after which a decoder stops within a chunk, after the current event, for the output to be taken.
+
+Otherwise a crafted chunk could fill the memory: few bytes of an event can refer to long keys.
+"""
 
 LARGE = 1 << 24
-"""Bytes of a unit that is too large to be held several times."""
+"""Size in bytes of a unit that is not cut into a chunk: chunks are copies, and every job would have one."""
 
 LEAST_LIMIT = 1 << 26
 """The limit `payload_size` below which units are decoded in sequence, because their sizes have to be examined."""
 
 MOST_DECLARED = 1 << 18
-"""Bytes of declarations from which on one decoder continues: otherwise every decoder would store all keys."""
+"""Bytes of declarations above which decoding continues in sequence: otherwise every decoder would store all keys."""
 
 ALL = (1 << 63) - 1
-"""More than there is to decode."""
+"""A target of output that is never reached: decode everything."""
 
 
 class UnitChunk(NamedTuple):
-    """Whole units: their bytes, where in the stream they start, and the number of keys declared before and after."""
+    """A range of whole units."""
 
     data: bytes
-    start: int
-    known: int
-    known_after: int
+    start: int  # offset in the stream
+    known: int  # number of keys that are declared before the chunk
+    known_after: int  # and up to its end
 
 
 @dataclass(slots=True)
 class Worker:
-    """A decoder, and the number of keys that it knows; `into` is what it decodes to, if that is kept with it."""
+    """A decoder, and the number of keys that it knows.
+
+    `into` is free for `make_ahead`'s caller: what the decoder decodes to, if that is kept with it.
+    """
 
     decoder: KvIrDecoder
     known: int = 0
@@ -99,21 +106,22 @@ class StreamChunks:
         self._make = make or KvIrDecoder
         self._most = CHUNK_SIZE if size is None else size
         self._declared: list[tuple[int, bytes]] = []  # the units that declare keys, each with its offset
-        self._size = 0  # bytes of these
-        self._idle: list[Worker] = []
-        self._lock = threading.Lock()
+        self._size = 0  # bytes of these units
+        self._idle: list[Worker] = []  # decoders that no thread uses
+        self._lock = threading.Lock()  # for `_idle`
 
     def cut(self, units: BufferedBytes) -> Iterator[UnitChunk]:
         """Yield chunks of whole units up to the end of the stream, the first incomplete unit, or one that is too large.
 
         Propagates errors from reading the bytes, after the chunks before them.
         """
-        known, scanned = 0, units.at
+        known, scanned = 0, units.at  # keys before the current chunk; offset up to which units were found
         failure: ExhumeError | None = None
         is_last = False
         while not is_last:
             data, base = units.held
             # `stop`: end of the last whole unit; `place`: the next token; `places`: the ranges that declare keys.
+            # The scan continues where it stopped, up to a full chunk.
             status, stop, place, places = scan_units(data, scanned - base, units.at + self._most - base)
             for start, end in places:
                 self._declared.append((base + start, data[start:end]))
@@ -121,6 +129,7 @@ class StreamChunks:
             scanned = base + stop
             is_last = status not in (Status.FULL, Status.MORE) or self._size > MOST_DECLARED
             if status == Status.MORE and not is_last:
+                # Stop before a unit that is too large, or has a byte that is not a token; otherwise read more bytes.
                 wrong = misfit(data, place) if place < len(data) else None
                 is_last = len(data) - stop >= LARGE or (wrong is not None and not wrong.short and wrong.path == "tag")
                 if not is_last:
@@ -129,7 +138,7 @@ class StreamChunks:
                     except ExhumeError as error:
                         failure, is_last = error, True
             if (status == Status.FULL or is_last) and scanned > units.at:
-                data, base = units.held
+                data, base = units.held  # `more` may have changed them
                 start, units.at = units.at, scanned
                 yield UnitChunk(data[start - base : scanned - base], start, known, len(self._declared))
                 known = len(self._declared)
@@ -179,12 +188,13 @@ def make_ahead(
     most: int,
     make: Callable[[], KvIrDecoder] | None = None,
 ) -> Iterator[T]:
-    """Yield the results for `units`, in chunks decoded in parallel (with one job, in sequence), up to the first error.
+    """Yield the results for `units`, in chunks decoded in parallel, up to the first error; with one job, nothing.
 
     `make` creates the decoders.  `take` takes the result from one, on the thread that decodes, at the end of a chunk
-    and, before that, about every `most` bytes.
+    and, before that, about every `most` bytes of output.
 
-    After the last chunk, `units` continue as if they had decoded it all.  Propagates errors from reading the bytes.
+    Afterwards, `units` continue after the last chunk as if they had decoded everything before: the caller runs them to
+    the end, as it would without this function.  Propagates errors from reading the bytes.
     """
     if (jobs or cpu_count()) == 1 or units.limits.payload_size < LEAST_LIMIT:
         return
@@ -198,7 +208,7 @@ def make_ahead(
             yield chunk
 
     def run(worker: Worker, chunk: UnitChunk, at: int) -> tuple[Status, int, T]:
-        """Decode a chunk from offset `at` on: the status, where it stopped, and the result."""
+        """Decode a chunk from its offset `at` on; return (status, offset where it stopped, result)."""
         data = chunk.data
         status, stop, *_ = worker.decoder.run(data, at, len(data), chunk.start, how, most)
         return Status(status), stop, take(worker.decoder)
@@ -219,10 +229,10 @@ def make_ahead(
                 units.count(worker.decoder)
                 yield made
             if status != Status.MORE or stop < len(chunk.data):
-                break
+                break  # an error, or the end of the stream: `units` examine it
             waiting.popleft()
             chunks.release(worker, chunk)
-    # Hand over to `units` where decoding stopped.
+    # Hand over to `units` where decoding stopped: with the bytes of the chunks that were cut but not decoded, if any.
     if waiting:
         left = b"".join(chunk.data for chunk in waiting)
         units.resume(worker.decoder, waiting[0].start + stop, left[stop:])

@@ -1,4 +1,8 @@
-"""Additions of KV-IR to the command line: the choice of pairs that are shown."""
+"""Additions of KV-IR to the command line: `cat`, `search`, and their options.
+
+An event has pairs (key and value) of its user, and pairs that the logger added (`auto`); `--pairs` chooses which are
+shown.  A search converts streams to clp-s archives in memory.  A growing stream is one that its logger still writes.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +23,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+# The two options differ in the default: `cat` prints what `clp-s x` would, `search` what `clp-s s` would.
 _PAIRS = click.Option(
     ["--pairs"],
     type=Choice(["user", "auto", "both"]),
@@ -92,14 +97,15 @@ class LeftOut:
     """
 
     def __init__(self, run: Run, archives: Iterable[StreamArchive]) -> None:
+        """Register with the archives, which call `report` for what they leave out."""
         self.run: Run = run
-        self.found: bool = False
-        self.large: int = 0
+        self.found: bool = False  # whether anything was left out
+        self.large: int = 0  # number of events above a limit
         for archive in archives:
             archive.left_out = self.report
 
     def report(self, error: ExhumeError) -> None:
-        """Report an event or such bytes."""
+        """Report an event that was left out, or bytes after the end."""
         from exhume.cli.advice import advice_on
         from exhume.errors import LimitExceededError
         from exhume.findings import Finding
@@ -113,7 +119,7 @@ class LeftOut:
         self.run.note(f"{severity}: {error.one_line(advice_on(error.code, (), ''))}")
 
     def outcome(self, outcome: T) -> T | ExitCode:
-        """The outcome of a verb, given what it is if nothing is left out."""
+        """Return the exit code of a verb: `outcome`, unless something was left out.  Notes how many events were."""
         from exhume.cli.exit_code import ExitCode
         from exhume.counts import counted
 
@@ -170,8 +176,8 @@ def _cat(run: Run, archive: KvIrArchive, options: CatOptions) -> None:
 
 
 def refuse_with_follow(run: Run, **others: object) -> None:
-    """Raise `click.UsageError` for what cannot be combined with `--follow`: JSON documents, and `others`, options by
-    name, which have one answer at the end.
+    """Raise `click.UsageError` for what cannot be combined with `--follow`, because its result is known only at the
+    end: JSON documents, and `others`, the values of further options by their names.
     """
     if run.machine:
         raise click.UsageError("--follow prints lines, not JSON documents: leave out --json and --ndjson")
@@ -181,7 +187,10 @@ def refuse_with_follow(run: Run, **others: object) -> None:
 
 
 class _FollowedEvents(Collection[Any]):
-    """The events of a growing stream as clp-s archives, one whenever everything that is complete was read."""
+    """The events of a growing stream as clp-s archives, one whenever everything that is complete was read.
+
+    A `Collection` because the search counts its archives for the progress bar: this one counts as one.
+    """
 
     def __init__(self, run: Run, stream: KvIrArchive, timestamp_key: str | None) -> None:
         self.run, self.stream, self.timestamp_key = run, stream, timestamp_key
@@ -252,7 +261,7 @@ def search(run: Run, archives: list[KvIrArchive], query: str, options: KvIrSearc
 
 
 def merge(run: Run, documents: Sequence[dict[str, Any]], query: str, options: KvIrSearchOptions) -> ExitCode:
-    """One answer of those of several streams, each searched by itself."""
+    """Combine the JSON results of several streams, each searched by itself (`--jobs`), into one result."""
     from exhume.formats.clp_s import cli_search
 
     return cli_search.merge(run, documents, query, options, "kv-ir")

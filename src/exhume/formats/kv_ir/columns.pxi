@@ -1,6 +1,10 @@
 # Events of a KV-IR stream in the buffers of Arrow's columns, without the interpreter lock: the part of `run` that is
 # used to fill columns.  `exhume.formats.kv_ir.pytokens` is the pure-Python implementation and has the documentation.
 #
+# A leaf is a key of an event (a node of one of two trees) and its value.  Columns grow only when they get a value: rows
+# without one become nulls before the next value (`begin`), or when the columns are taken (`pad`).  Results of
+# functions: 0, or a fault (`IR_...`).
+#
 # Spec: Arrow columnar format, Physical Memory Layout.
 
 cdef struct IrColumn:
@@ -14,7 +18,7 @@ cdef struct IrColumn:
 cdef struct IrLost:
     int64_t bad_texts       # strings that are not UTF-8
     int64_t rounded         # integers that a double cannot represent
-    int64_t mixed           # values in a column of mixed ones other than strings, and were printed
+    int64_t mixed           # values other than strings in a column of mixed types, which were printed
 
 
 cdef int ir_zeros(Out* out, Py_ssize_t size) except -2 nogil:
@@ -40,23 +44,23 @@ cdef inline void ir_cut_bits(Out* out, int64_t count) noexcept nogil:
 
 
 cdef object ir_hold(Out* out):
-    """A view of the output so far; later output goes to other memory, reused if possible."""
+    """Return the output as an object with the buffer protocol, and leave `out` empty, with other memory."""
     made = hold(out)
     take_out(out)
     return made
 
 
 cdef class IrColumns:
-    """Columns, the nodes whose values they get, and what has been added to them since they were taken."""
+    """Columns, the nodes whose values they get, and the rows added to them since they were last taken."""
     cdef IrColumn* columns
-    cdef Py_ssize_t count
+    cdef Py_ssize_t count   # of columns
     cdef EncBuf places[2]   # the column of each node of the two trees, -1 for none
     cdef int64_t rows
     cdef int64_t used       # columns that have any value
     cdef int64_t texts      # bytes of strings
     cdef IrLost lost
     cdef Out sizes          # bytes of strings of each row
-    cdef Out printed        # an array
+    cdef Out printed        # scratch space: an array as text
 
     def __cinit__(self, bytes kinds, bytes auto, bytes user):
         cdef Py_ssize_t i
@@ -278,7 +282,10 @@ cdef class IrColumns:
         return 0
 
     cdef int undo(self) except -2 nogil:
-        """Remove the values of a row that was only partly added."""
+        """Remove the values of a row that was only partly added.
+
+        Nulls that `pad` added for earlier rows stay; they are of rows that exist.
+        """
         cdef IrColumn* c
         cdef Py_ssize_t i
         for i in range(self.count):
@@ -295,9 +302,7 @@ cdef class IrColumns:
         return 0
 
     cdef tuple take(self):
-        """The sizes of the rows since the last call, the buffers of each column, and counts of losses; the columns are
-        empty then.
-        """
+        """Return `(sizes, columns, losses)` of the rows since the last call (`pytokens.Taken`); empty the columns."""
         cdef IrColumn* c
         cdef Py_ssize_t i
         cdef list found = [None] * self.count

@@ -1,4 +1,9 @@
-"""Streams that a logger is still writing, read as they grow: what is complete is printed, then more is waited for."""
+"""Streams that a logger is still writing, read as they grow: what is complete is printed, then more is waited for.
+
+`follow` is the command `exhume cat --follow`, `followed` the method of the library.  Both start over when the file is
+replaced or truncated.  The formats KV-IR and CLP IR share this module; they differ in the rules and in the units
+(events and what they depend on) that `begin` reads.
+"""
 
 from __future__ import annotations
 
@@ -69,25 +74,25 @@ class GrowingStream(Stream):
         super().__init__(archive.source, rules)
         self.file: GrowingFile = GrowingFile(path_of(archive))
         self.idle: Callable[[], object] = lambda: None
-        self._all: Iterator[bytes] = iter(())
+        self._all: Iterator[bytes] = iter(())  # what `pieces` filters: chunks, and empty ones before each wait
 
     def span(self, start: int, end: int) -> Span:
-        """A range of the stream."""
+        """The span of the offsets `[start, end)` of the stream.  The size of the file is not known: it grows."""
         if self.wrapped:
             return Span(self.source.name, 0, self.stored).in_payload(start, end)
         return Span(self.source.name, start, end)
 
     def pieces(self) -> Iterator[bytes]:
-        """The bytes, as they come.  Raises the rule of a broken zstd frame."""
+        """The bytes, as they come; the iterator waits for more.  Raises the rule of a broken zstd frame."""
         self._all = self.pieces_and_pauses()
         return (piece for piece in self._all if piece)
 
     def rest(self, pieces: Iterator[bytes]) -> int:
-        """Number of bytes that are there already and follow."""
+        """Number of further bytes that are in the file already: stop at the first pause."""
         return sum(map(len, takewhile(bool, self._all)))
 
     def after_frames(self) -> None:
-        """Do nothing: in a growing stream, other bytes after the frames are an error."""
+        """Return None: `pieces` raises for bytes after the frames, which it decompresses as a further frame."""
 
     def pieces_and_pauses(self) -> Iterator[bytes]:
         """Yield the decompressed bytes as they arrive, and an empty chunk before each wait.
@@ -95,8 +100,8 @@ class GrowingStream(Stream):
         Raises the rule of a broken zstd frame.
         """
         self.size = self.stored = 0
-        engine = None
-        head = b""
+        engine = None  # of the current zstd frame; None between frames
+        head = b""  # the first bytes, until they show whether the stream is inside zstd frames
         for chunk in self.file.chunks():
             if not chunk:
                 yield b""
@@ -112,9 +117,10 @@ class GrowingStream(Stream):
                 self.size += len(chunk)
                 yield chunk
                 continue
+            # Few bytes at a time, because they may decompress to thousands of times as many.
             for at in range(0, len(chunk), FIRST_STEP):
                 left = chunk[at : at + FIRST_STEP]
-                while left:
+                while left:  # again if a frame ends within these bytes
                     engine = engine or new_engine()
                     span = Span(self.source.name, self.stored, self.stored + len(left))
                     try:
@@ -133,16 +139,17 @@ class GrowingStream(Stream):
 def follow(
     run: Printer, archive: OpenStream, rules: StreamRules, begin: Callable[[GrowingStream], Units], how: int
 ) -> None:
-    """Print what the decoder makes of a stream, until it ends.
+    """Print the decoder's output for a stream in the form `how` (an `EventForm`), until the stream ends.
 
     `begin` makes the units, with a decoder that is ready.  When the file is replaced or truncated, a note reports it,
     and the new file is followed from its beginning.  Raises `SourceError`, and the fault in the stream.
     """
     while True:
         stream = GrowingStream(archive, rules)
-        units: list[Units] = []
+        units: list[Units] = []  # empty while `begin` still waits for the preamble
 
         def idle(units: list[Units] = units) -> None:
+            """Print what was decoded before the wait."""
             for one in units:
                 if found := one.decoder.take():
                     run.out.write(found)
@@ -157,7 +164,7 @@ def follow(
         except ExhumeError:
             if stream.file.replaced is None:
                 raise
-            note_replaced(run, stream)
+            note_replaced(run, stream)  # the error is that of a stream without an end
             continue
         run.out.flush()
         return
@@ -175,12 +182,13 @@ def followed(
     When the file is replaced or truncated, the new one is followed from its beginning.  Raises `SourceError`, and the
     fault in the stream.
     """
-    path_of(archive)
+    path_of(archive)  # raises now, before the caller takes the first event
     while True:
         stream = GrowingStream(archive, rules)
-        known, since = -1, time.monotonic()
+        known, since = -1, time.monotonic()  # the stored bytes at the last change (none yet), and when that was
 
         def idle(stream: GrowingStream = stream) -> None:
+            """Raise `_QuietError` if nothing was added for `quiet_s` seconds."""
             nonlocal known, since
             if stream.stored != known:
                 known, since = stream.stored, time.monotonic()
@@ -206,10 +214,10 @@ def followed(
 
 
 def note_replaced(run: Printer, stream: GrowingStream) -> None:
-    """Say that a file was replaced or truncated, and that the new one is followed."""
+    """Note that a file was replaced or truncated, and that the new one is followed."""
     run.note(f"{stream.source.name}: the file was {stream.file.replaced}: following the new one")
 
 
 def note_removed(run: Printer, stream: GrowingStream) -> None:
-    """Say, once it happens, that a file was removed, and that one of the same name is waited for."""
+    """Arrange a note for when the file is removed, that one of the same name is waited for."""
     stream.file.removed = lambda: run.note(f"{stream.source.name}: the file was removed: waiting for one of its name")

@@ -1,4 +1,8 @@
-"""The results of `info()` and `entries()` for a KV-IR stream."""
+"""The results of `info()` and `entries()` for a KV-IR stream.
+
+Its keys are nodes of two trees: auto-generated ones, which the logger adds itself, and those of its user.  A key has a
+path in its tree, and is numbered in the order of the declarations.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +20,10 @@ from exhume.formats.kv_ir.passes import Units
 from exhume.formats.kv_ir.units import EventForm, UnitError
 
 EVENTS = 1 << 20
-"""Events that are counted at once."""
+"""Events to decode in one call; any large number, since there is no output."""
 
 SPACES = ("auto", "user")
-"""The two trees of keys: those of the logger, those of its user."""
+"""The two trees of keys, each a name space of its own: those of the logger, those of its user."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +44,7 @@ def walk(archive: KeyedStream, how: EventForm = EventForm.CHECK, jobs: int = 1) 
     """
     units = archive.units()
     found: list[Finding] = []
-    judged = True  # as in `verify`: nothing follows from keys whose numbers cannot be determined
+    judged = True  # False once keys cannot be numbered: then faults of later events would be consequences of that
     for _ in decode_ahead(units, how, jobs):
         pass
     while True:
@@ -58,7 +62,7 @@ def walk(archive: KeyedStream, how: EventForm = EventForm.CHECK, jobs: int = 1) 
 
 
 def collect(archive: KeyedStream) -> KvIrInfo:
-    """The info of a stream; what is damaged is listed and left out."""
+    """The info of a stream; damaged events are left out and listed as findings."""
     units, found = walk(archive)
     keys = {space: list(_keys(units, space)) for space in SPACES}
     return KvIrInfo.of(archive, units, archive.user_metadata, found, keys=keys)
@@ -70,11 +74,12 @@ def escaped(name: str) -> str:
 
 
 def paths(units: Units, space: str) -> Iterator[tuple[str, str, int]]:
-    """Path, type and place in the stream of every key of a tree; a dot or backslash in a name has a backslash before.
+    """Yield `(path, type, offset in the stream)` of every key of a tree, `auto` or `user`.
 
-    Keys of the logger begin with `@`, as in queries.
+    Names in a path are separated by dots; a dot or backslash in a name has a backslash before it.  Paths of keys of the
+    logger begin with `@`, as in queries.
     """
-    known = [""]
+    known = [""]  # paths by number; number 0 is the root
     for parent, type, raw, offset in units.decoder.nodes(space == "auto"):
         name = escaped(raw.decode("utf-8", "backslashreplace"))
         known.append(f"{known[parent]}.{name}" if parent else f"@{name}" if space == "auto" else name)
@@ -82,7 +87,8 @@ def paths(units: Units, space: str) -> Iterator[tuple[str, str, int]]:
 
 
 def _keys(units: Units, space: str) -> Iterator[Mapping[str, Any]]:
-    for path, type, _ in paths(units, space):
+    """The keys of a tree as they are listed in the JSON of `info`."""
+    for path, type, _offset in paths(units, space):
         yield {"key": path, "type": type}
 
 
@@ -93,11 +99,11 @@ def key_entries(archive: KeyedStream) -> Iterator[Entry]:
         for number, (path, type, offset) in enumerate(paths(units, space), 1):
             span = units.stream.span(offset, offset)
             details: dict[str, Any] = {"type": type, "namespace": space, "node": number}
-            if span.payload is not None:
+            if span.payload is not None:  # inside zstd frames: no offset in the file
                 details["payload_offset"] = offset
             yield Entry("key", path, number, None if span.payload else span.start, None, None, None, details)
 
 
 def tally(archive: KeyedStream, jobs: int) -> int:
-    """The number of events, read and counted; their strings are not decoded again, which verification has done."""
+    """Count the events by reading the stream.  Strings are not decoded: verification, which runs first, has done it."""
     return walk(archive, EventForm.KEYS, jobs)[0].decoder.events

@@ -1,7 +1,8 @@
 """Conversion of a stream's events to records of clp-s archives.
 
-The bytes of the stream are pushed as they are read, and the archive may change between events.  Chunks of the stream
-(`cut_stream`) may be encoded in other threads; the conversion then passes over them.
+The bytes of the stream are pushed as they are read (`Ingest.push`), and encoded by `Ingest.run`; the archive may change
+between events.  Chunks of the stream (`cut_stream`), which consist of whole units (events and declarations of keys),
+may be encoded in other threads; the conversion then passes over them.
 """
 
 from __future__ import annotations
@@ -31,20 +32,18 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class StreamPart:
-    """A chunk of a stream that can be encoded in another thread, and the worker that has encoded all of it, if any.
+    """A chunk of a stream that can be encoded in another thread."""
 
-    `exact`: see `Ingest`.
-    """
-
-    stream_chunks: StreamChunks
+    stream_chunks: StreamChunks  # all chunks of the stream, with the decoders
     chunk: UnitChunk
-    exact: bool
-    worker: Worker | None = None
+    exact: bool  # see `Ingest`
+    worker: Worker | None = None  # that has encoded all of the chunk; None until then
 
     def encode(self, make: Callable[[], tuple[Any, Any]]) -> tuple[Any, Any] | None:
-        """Encode the chunk, in a thread of the caller.  Returns None if anything stops it.
+        """Encode the chunk, in a thread of the caller.
 
-        `make` returns an encoder and an object that belongs to it; it is called once per worker.  Returns that pair.
+        `make` returns an encoder and an object that belongs to it; it is called once per worker.  Returns that pair, or
+        None if anything stops the encoder before the end of the chunk.
         """
         data, start, known, _ = self.chunk
         worker = self.stream_chunks.worker(known)
@@ -60,11 +59,11 @@ class StreamPart:
 
 
 class _UncutBytes:
-    """The bytes of a stream that were read and not yet cut into chunks.
+    """The bytes of a stream that were read and not yet cut into chunks (a `chunks.BufferedBytes`).
 
     Attributes:
         at: Offset in the stream of the first byte that is not yet cut.
-        held: The bytes in memory, and the offset of their first.
+        held: `(data, base)`: the bytes in memory, and the offset in the stream where they start.
     """
 
     def __init__(self, pieces: Iterator[bytes]) -> None:
@@ -104,7 +103,7 @@ def cut_stream(pieces: Iterator[bytes], *, exact: bool = False) -> Iterator[byte
     while len(held.held[0]) < MAX_PREAMBLE and held.more(0):
         pass
     data = held.held[0]
-    with suppress(ExhumeError):  # reported when the bytes are taken
+    with suppress(ExhumeError):  # `Ingest.push` parses the same bytes, and raises
         held.at = parse_preamble(data, Span("", 0, len(data))).size
     yield data[: held.at]
     stream_chunks = StreamChunks()
@@ -141,11 +140,11 @@ class Ingest:
         self.name, self._exact, self._most = name, exact, limits.payload_size
         self.metadata: dict[str, Any] | None = None
         self.at = self.start = self.refused = 0
-        self.ended = self._at_end = False
+        self.ended = self._at_end = False  # `_at_end`: by the token that ends a stream, and `trailing` was not reported
         self._decoder = KvIrDecoder()
-        self._encoder: Any = None
-        self._data = b""
-        self._held, self._wanted = Gathering(), 0
+        self._encoder: Any = None  # the one that the decoder is set to
+        self._data = b""  # bytes that `run` encodes next
+        self._held, self._wanted = Gathering(), 0  # bytes that wait for more, until there are so many
 
     @property
     def events(self) -> int:
@@ -154,7 +153,7 @@ class Ingest:
     def push(self, piece: bytes, *, final: bool, wait: bool = True) -> bool:
         """Add bytes of the stream; return whether it is time to `run`, which without `wait` it always is.
 
-        Raises the problem with its preamble.
+        `final`: no bytes follow.  Raises the fault in the preamble.
         """
         if not self._held.size:
             # Wait for twice as many bytes, so that a long event is examined only a few times until it is complete.
@@ -171,7 +170,7 @@ class Ingest:
         return True
 
     def expects(self, part: StreamPart) -> bool:
-        """Whether a part comes next."""
+        """Whether a part is next: everything before it was encoded, and no byte of it was pushed."""
         return self.metadata is not None and not (self.ended or self.left) and self.at == part.chunk.start
 
     def pass_over(self, part: StreamPart) -> None:
@@ -184,11 +183,13 @@ class Ingest:
         part.stream_chunks.release(worker, chunk)
 
     def run(self, encoder: Any, target: int, *, final: bool) -> tuple[Status, ExhumeError | None]:
-        """Encode the available bytes until something stops it: `MORE`, `END`, `FULL` (another archive is to be begun),
-        `RECORD` (the encoder rejects an event, with the reason in `encoder_fault`) or a status that comes with an
-        error.
+        """Encode the available bytes with `encoder`, the one of the current archive; return (status, error).
 
-        A rejected event is skipped; after any other error nothing more is read.
+        The status is why it stopped: `MORE` (all bytes were taken), `END`, `FULL` (the archive has `target` bytes) or
+        `NO_ROOM` (it has no ids left): another archive is to be begun; `RECORD` (the encoder rejects an event, with the
+        reason in `encoder_fault`); or one that comes with an error.
+
+        A rejected or faulty event is skipped.  After an error that leaves later units unreadable, `ended` is set.
         """
         if self.metadata is None:
             return Status.MORE, None
@@ -206,7 +207,7 @@ class Ingest:
             at = after
         base = self.at
         self.start = base + after
-        # The encoder refused the event, or has no space: skip or keep it.
+        # The encoder rejected the event (skip it) or has no space (keep it for the next archive).
         if status in (Status.RECORD, Status.NO_ROOM):
             self._leave(after)
             if status == Status.RECORD:
@@ -246,7 +247,10 @@ class Ingest:
         return Status(status), error
 
     def trailing(self, piece: bytes) -> ExhumeError | None:
-        """The error for bytes after the end of the stream, such as a second stream; None without them, and once."""
+        """Add bytes after the end; return the error for all of these, such as a second stream, or None without any.
+
+        It is returned only once.
+        """
         if not self._at_end:
             return None
         self._data += piece

@@ -1,7 +1,8 @@
-"""The decoder of units, the scan for where they end, and the encoder of lines of JSON: those of the compiled
-`exhume.native._kernel` when it was built, else the pure-Python ones.
+"""The hot loops of KV-IR: `KvIrDecoder` (units to lines, objects or columns), `scan_units` (where units end), and
+`KvIrEncoder` (lines of JSON to units).
 
-What they do is written in `pykernel`.
+They come from the compiled `exhume.native._kernel` if it was built, else from the pure-Python `pykernel`, which
+documents them.
 """
 
 from __future__ import annotations

@@ -1,8 +1,13 @@
-"""KV-IR bytes to values and back, without I/O: the generated readers put into the format's nouns.
+r"""KV-IR bytes to values and back, without I/O: a layer over the readers that are generated from the specification.
 
-Spec: `ksy/clp_kv_ir.ksy`; positions are those in what was passed in.
+Spec: `ksy/clp_kv_ir.ksy`; positions are offsets in the bytes that were passed in.
 
-Values are written in the shortest forms that there are, as the loggers write them.
+A stream is a preamble and tokens.  A token is a tag byte and a number or string; its tag also states the width of that
+number or length, and the functions `build_...` choose the narrowest one, as the loggers do.
+
+An encoded string is a log type (the text with a mark, one byte, in place of each variable; `\` escapes a byte that is
+not a mark) and its variables: integers, decimal fractions packed into an integer (their digits, the number of digits
+and the position of the point), and others as text.  Variables are wide (eight bytes) or not (four).
 """
 
 from __future__ import annotations
@@ -25,21 +30,25 @@ from exhume.formats.kv_ir import MAGICS, checks
 from exhume.layout.fast import LayoutError
 
 MAGIC_START: Final = PreambleFacts.magic_start
-"""The bytes of every magic number but the last, which says how wide variables are."""
+"""The bytes of every magic number but the last, which states how wide variables are."""
 
 LENGTHS: Final = PreambleFacts.format
 NUMBERS: Final = Token.format
-"""Formats of numbers, by the fields of the specification."""
+"""Formats for `struct`, by the fields of the specification: those of the preamble, and those of tokens."""
 
 MAGIC_SIZE: Final = len(MAGICS[0])
 
 VERSION: Final = "0.1.0"
+"""`VERSION` in the metadata of a stream of key-value pairs."""
+
 UNSTRUCTURED: Final = ("v0.0.0", "0.0.1", "0.0.2")
-"""Metadata of streams of older loggers: text with a timestamp, not key-value pairs."""
+"""`VERSION` in streams of older loggers: their events are text with a timestamp, not key-value pairs."""
 
 VARIABLES_SCHEMA: Final = "com.yscope.clp.VariablesSchemaV2"
 ENCODING_METHODS: Final = "com.yscope.clp.VariableEncodingMethodsV1"
+"""Names that the loggers put into the metadata: the rules by which a text is split and its variables are encoded."""
 
+# Tags that differ only in the width of the number or length that follows.
 INTEGERS: Final = frozenset((Tags.INTEGER_1, Tags.INTEGER_2, Tags.INTEGER_4, Tags.INTEGER_8))
 KEYS: Final = frozenset((Tags.KEY_1, Tags.KEY_2, Tags.KEY_4))
 PARENTS: Final = frozenset((Tags.PARENT_1, Tags.PARENT_2, Tags.PARENT_4))
@@ -57,8 +66,10 @@ NODES: Final = {
 """The types of keys, for people."""
 
 Variable = int | bytes
+"""A variable of an encoded string: a number (an integer, or a packed decimal fraction), or text."""
 
 _MARKED: Final = re.compile(b"[" + re.escape(bytes(Marks)) + b"]", re.DOTALL)
+"""A mark of a log type: of one kind of variable, or the escape."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +87,10 @@ class Preamble:
 
 
 def join_text(log_type: bytes, variables: list[Variable], *, wide: bool) -> bytes | None:
-    """Decode an encoded string; None when its variables do not fit its log type."""
+    """Decode an encoded string; None if the number or kinds of its variables do not match the marks of its log type.
+
+    `wide`: whether decimal fractions are packed into eight bytes, not four.
+    """
     out: list[bytes] = []
     waiting = iter(variables)
     at = 0
@@ -107,19 +121,23 @@ def join_text(log_type: bytes, variables: list[Variable], *, wide: bool) -> byte
 
 
 def decimal_text(word: int, *, wide: bool) -> bytes | None:
-    """A decimal fraction out of the number that it is packed into; None when its counts of digits cannot be."""
-    to = Decimal8 if wide else Decimal4
+    """The decimal fraction that is packed into the number `word`; None if its counts of digits are impossible."""
+    packing = Decimal8 if wide else Decimal4
+    # The fields of the specification are bits of an unsigned number, but tokens have signed ones: pack and read it.
     stored = struct.pack(NUMBERS.number8 if wide else NUMBERS.number4, word)
-    word, _ = (read_decimal_8 if wide else read_decimal_4)(stored, 0, to.size)
-    count, point = to.num_digits(word), to.num_fraction_digits(word)
-    text = b"%0*d" % (count, to.digits(word))
-    if point > count or len(text) > count:
+    word, _ = (read_decimal_8 if wide else read_decimal_4)(stored, 0, packing.size)
+    count, fraction = packing.num_digits(word), packing.num_fraction_digits(word)
+    text = b"%0*d" % (count, packing.digits(word))
+    if fraction > count or len(text) > count:
         return None
-    return (b"-" if to.sign(word) else b"") + text[: count - point] + b"." + text[count - point :]
+    return (b"-" if packing.sign(word) else b"") + text[: count - fraction] + b"." + text[count - fraction :]
 
 
 def default_metadata(user: Mapping[str, Any] | None = None) -> bytes:
-    """The metadata that loggers write, with what the user says about the stream.  Raises `TypeError`, `ValueError`."""
+    """The metadata that loggers write, as JSON; `user` becomes the user-defined part.
+
+    Raises `TypeError` or `ValueError` if `user` cannot be written as JSON.
+    """
     found: dict[str, Any] = {"VERSION": VERSION, "VARIABLES_SCHEMA_ID": VARIABLES_SCHEMA}
     found["VARIABLE_ENCODING_METHODS_ID"] = ENCODING_METHODS
     if user is not None:
@@ -129,12 +147,13 @@ def default_metadata(user: Mapping[str, Any] | None = None) -> bytes:
 
 
 MAX_PREAMBLE: Final = 1 << 17
-"""No preamble is longer: the length of the metadata has at most two bytes."""
+"""A size in bytes that no preamble has: the length of the metadata has at most two bytes."""
 
 
 def parse_preamble(data: bytes, where: Span, rules: checks.StreamRules = checks.STREAM) -> Preamble:
-    """The preamble at the start of `data`, which is at `where`.  Raises KVIR-101, KVIR-301 and KVIR-302, or what they
-    are in other `rules`.
+    """Parse the preamble at the start of `data`, whose span is `where`.
+
+    Raises KVIR-101, KVIR-301 and KVIR-302, or with other `rules` those of another format with the same meaning.
     """
     if data[:MAGIC_SIZE] not in MAGICS:
         if any(magic.startswith(data) for magic in MAGICS):
@@ -153,7 +172,7 @@ def parse_preamble(data: bytes, where: Span, rules: checks.StreamRules = checks.
 
 
 def has_preamble(data: bytes) -> bool:
-    """Whether `data` contains all of a preamble, or more bytes cannot make it one."""
+    """Whether `data` contains a complete preamble, or is invalid whatever bytes follow: no need to read more."""
     try:
         parse_preamble(data, Span("", 0, len(data)))
     except TruncatedError:
@@ -164,7 +183,7 @@ def has_preamble(data: bytes) -> bool:
 
 
 def metadata_object(preamble: Preamble, span: Span, broken: Rule) -> dict[str, Any]:
-    """The object that the metadata, at `span`, are.  Raises the rule `broken` for anything else."""
+    """Parse the metadata, which are at `span`, as a JSON object.  Raises the rule `broken` for anything else."""
     try:
         found = json.loads(preamble.metadata.decode("utf-8"))
     except (ValueError, RecursionError) as error:
@@ -175,7 +194,10 @@ def metadata_object(preamble: Preamble, span: Span, broken: Rule) -> dict[str, A
 
 
 def parse_metadata(preamble: Preamble, where: Span) -> dict[str, Any]:
-    """The metadata.  Raises KVIR-102, KVIR-103, KVIR-401 and KVIR-402; `where` is the span of the preamble."""
+    """Parse and check the metadata of a stream of key-value pairs; `where` is the span of the preamble.
+
+    Raises KVIR-102, KVIR-103, KVIR-401 and KVIR-402.
+    """
     span = where.sub(preamble.metadata_at, preamble.size)
     found = metadata_object(preamble, span, checks.METADATA_JSON)
     version = found.get("VERSION")
@@ -189,33 +211,41 @@ def parse_metadata(preamble: Preamble, where: Span) -> dict[str, Any]:
 
 
 def pack_decimal(text: bytes) -> int | None:
-    """A decimal fraction as the number of four bytes that it is packed into; None where it does not fit."""
+    """The signed number of four bytes that a decimal fraction, such as `-1.50`, is packed into; None if it is too long.
+
+    The inverse of `decimal_text`.
+    """
     digits = text.removeprefix(b"-").replace(b".", b"")
-    number, to = int(digits), Decimal4.shift
-    if len(digits) > 1 << (to.digits - to.num_digits) or number >= 1 << (to.sign - to.digits):
+    number, shift = int(digits), Decimal4.shift  # by field: the position of its lowest bit
+    # A field ends where the next higher one begins.  Both counts are stored minus one.
+    if len(digits) > 1 << (shift.digits - shift.num_digits) or number >= 1 << (shift.sign - shift.digits):
         return None
-    point = len(text) - 1 - text.index(b".")
-    word = number << to.digits | (len(digits) - 1) << to.num_digits | (point - 1) << to.num_fraction_digits
-    return word - (1 << to.sign) if text.startswith(b"-") else word
+    fraction = len(text) - 1 - text.index(b".")
+    word = number << shift.digits | (len(digits) - 1) << shift.num_digits | (fraction - 1) << shift.num_fraction_digits
+    return word - (1 << shift.sign) if text.startswith(b"-") else word
 
 
 def parse_token(data: bytes, at: int, end: int) -> tuple[int, int, int]:
-    """Tag, number and end of the token at `at`, whose text need not be there.  Raises `LayoutError`."""
-    after, tag, one, two, four, *_ = flat_token(data, at, end)
-    return tag, one + two + four, after
+    """Return `(tag, number, end)` of the token at `at`, for tokens that declare, refer to or end something.
+
+    The bytes of its text need not be in `data`, but must be before `end`.  Raises `LayoutError`.
+    """
+    after, tag, one_byte, two_bytes, four_bytes, *_ = flat_token(data, at, end)
+    return tag, one_byte + two_bytes + four_bytes, after  # absent fields are 0: the sum is the one that is present
 
 
 def token_name(data: bytes, at: int) -> str:
-    """The kind of token at a position, for people."""
+    """The kind of token at a position, as messages name it."""
     return Tags(parse_token(data, at, len(data))[0]).name.lower()
 
 
 def misfit(data: bytes, at: int) -> LayoutError | None:
-    """The fault in the token at `at`; None when it fits."""
+    """Return the fault in the token at `at` (truncated, or invalid); None for a valid token."""
     try:
         read_token(data, at, len(data))
     except LayoutError as error:
-        return error.with_traceback(None)  # its frames hold the data, and it them, until garbage is looked for
+        # The traceback refers to frames with `data`, and forms a cycle with them: drop it so that memory is freed soon.
+        return error.with_traceback(None)
     return None
 
 
@@ -276,12 +306,15 @@ def build_preamble(encoding: Encodings, metadata: bytes) -> bytes:
 
 
 def build_node(type: int, parent: int, name: bytes, *, auto: bool) -> bytes:
-    """A declaration of a key: its type (a tag), its parent node, and its name."""
+    """A declaration of a key: its type (a tag), the number of its parent node, and its name.
+
+    `auto`: whether it is of the tree of auto-generated keys, whose number `n` is written as `-1 - n`.
+    """
     return bytes((type,)) + _number(_PARENTS, -1 - parent if auto else parent) + build_text(name)
 
 
 def build_key(node: int, *, auto: bool) -> bytes:
-    """The key of a pair."""
+    """The key of a pair in an event; `auto` as in `build_node`."""
     return _number(_KEYS, -1 - node if auto else node)
 
 
@@ -296,7 +329,7 @@ def build_real(value: float) -> bytes:
 
 
 def build_text(value: bytes) -> bytes:
-    """A string as it is."""
+    """A string that is not encoded: no log type, no variables."""
     return _sized((Tags.TEXT_1, Tags.TEXT_2, Tags.TEXT_4), value)
 
 
@@ -315,6 +348,7 @@ def build_log_type(value: bytes) -> bytes:
     return _sized((Tags.LOG_TYPE_1, Tags.LOG_TYPE_2, Tags.LOG_TYPE_4), value)
 
 
+# The forms of numbers, narrowest first: (bits without the sign, tag, format for `struct`).
 _PARENTS: Final = (
     (7, Tags.PARENT_1, NUMBERS.number1),
     (15, Tags.PARENT_2, NUMBERS.number2),
@@ -330,7 +364,7 @@ _INTEGERS: Final = (
 
 
 def _number(forms: tuple[tuple[int, int, str], ...], value: int) -> bytes:
-    """The shortest of these forms, each with its bits besides the sign.  Raises `WriterError` where none is enough."""
+    """Write a number in the first of the `forms` (see `_PARENTS`) that is wide enough, or raise `WriterError`."""
     for bits, tag, form in forms:
         if -(1 << bits) <= value < 1 << bits:
             return bytes((tag,)) + struct.pack(form, value)
@@ -338,7 +372,7 @@ def _number(forms: tuple[tuple[int, int, str], ...], value: int) -> bytes:
 
 
 def _sized(tags: tuple[int, int, int], value: bytes) -> bytes:
-    """Return a string with the shortest of three tags that can store its length."""
+    """Return a string with its tag and length.  The tags are those for 1, 2 and 4 bytes of length."""
     forms = ((8, NUMBERS.len_text1), (16, NUMBERS.len_text2), (32, NUMBERS.len_text4))
     for tag, (bits, form) in zip(tags, forms, strict=True):
         if len(value) < 1 << bits:
@@ -349,9 +383,10 @@ def _sized(tags: tuple[int, int, int], value: bytes) -> bytes:
 _MARKS: Final = re.compile(
     rb"\\.|[" + re.escape(bytes(one for one in Marks if one is not Marks.ESCAPE)) + rb"]", re.DOTALL
 )
+"""An escaped byte, or the mark of a variable."""
 
 
 def set_marks(log_type: bytes, marks: Iterable[int]) -> bytes:
-    """A log type with other marks for its variables."""
+    """Replace the marks of variables in a log type by `marks`, in order; escaped bytes (two each) stay."""
     waiting = iter(marks)
     return _MARKS.sub(lambda found: found[0] if len(found[0]) > 1 else bytes((next(waiting),)), log_type)

@@ -1,7 +1,8 @@
 """Encoders that other threads use for blocks of lines; their results become part of one KV-IR stream.
 
-The number of a key is the number of keys declared before it.  So a block that declares keys is adopted only if none was
-declared since it was read; else it is encoded again: the stream is identical for any number of jobs.
+Adopting a block means to write its units (events and declarations of keys) and to add its keys to the stream's.  A key
+is numbered by how many were declared before it.  So a block that declares keys is adopted only if none was declared
+since it was read; otherwise it is encoded again: the stream is identical for any number of jobs.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from exhume.formats.kv_ir.pykernel import Known
 
 Counts = tuple[int, int]
-"""Number of declared keys of the logger and of the user."""
+"""Number of declared keys (of the logger, of the user)."""
 
 MOST_KEYS = 1 << 14
 """Number of keys above which only the stream's own encoder is used: every other one would have to learn them all."""
@@ -33,7 +34,7 @@ class _Worker:
     """
 
     names: tuple[bytes, bytes] | None
-    trees: tuple[dict[Known, int], dict[Known, int]] = field(default_factory=lambda: ({}, {}))
+    trees: tuple[dict[Known, int], dict[Known, int]] = field(default_factory=lambda: ({}, {}))  # the encoder adds keys
     encoder: KvIrEncoder = field(init=False)
 
     def __post_init__(self) -> None:
@@ -54,7 +55,7 @@ class Encoded:
         units: The encoded units.
         events: Number of events in them.
         end: Offset in the block of the first line that was not encoded.
-        known: Numbers of keys that were declared before the block.
+        known: How many keys were declared in the stream before the block.
         worker: The encoder; None if the block was not encoded at all.
     """
 
@@ -66,15 +67,19 @@ class Encoded:
 
 
 class LineEncoders:
-    """The encoders of a stream's blocks of lines, as many as there are blocks in progress at a time."""
+    """The encoders of a stream's blocks of lines, as many as there are blocks in progress at a time.
+
+    Keys of the stream are only added by `adopt` and by the stream's own encoder, on the thread that writes; `encode`
+    runs on any thread.
+    """
 
     def __init__(self, auto: dict[Known, int], user: dict[Known, int], names: tuple[bytes, bytes] | None) -> None:
         """`auto`, `user`: the keys of the stream by their numbers, to which newly declared ones are added."""
         self._trees = auto, user
         self._names = names
-        self._order: tuple[list[Known], list[Known]] = ([], [])
-        self._idle: list[_Worker] = []
-        self._lock = threading.Lock()
+        self._order: tuple[list[Known], list[Known]] = ([], [])  # the keys of the trees as lists, by number
+        self._idle: list[_Worker] = []  # workers that no thread uses
+        self._lock = threading.Lock()  # for `_idle`
 
     def known(self) -> Counts:
         """The number of keys of the stream; not to be called while another thread adds keys.
@@ -88,11 +93,11 @@ class LineEncoders:
     def encode(self, data: bytes, known: Counts) -> Encoded:
         """Encode lines, up to the first that the encoder does not take, in a thread of the caller.
 
-        `known` is the result of `known` before the block: an encoder that knows no other keys is used, and learns those
-        that it misses.
+        `known` is the result of the method `known` before the block.  An encoder that knows no keys declared later is
+        used, and learns those that it misses.
         """
         if sum(known) > MOST_KEYS:
-            return Encoded(b"", 0, 0, known)
+            return Encoded(b"", 0, 0, known)  # nothing encoded: the stream's own encoder takes the block
         with self._lock:
             fit = (one for one in self._idle if one.counts[0] <= known[0] and one.counts[1] <= known[1])
             worker = next(fit, None)
@@ -108,16 +113,16 @@ class LineEncoders:
         return Encoded(worker.encoder.take(), worker.encoder.events - before, end, known, worker)
 
     def adopt(self, encoded: Encoded) -> bool:
-        """Return whether the units can be written next, and declare their keys for the stream.
+        """Return whether the units can be written next; if so, add the keys that they declare to the stream's.
 
         They cannot if the block declares keys, and other keys were declared since `encode`: the numbers would differ.
         """
         worker, known = encoded.worker, encoded.known
         if worker is None:
             return True
-        if worker.counts != known:
+        if worker.counts != known:  # the block declares keys
             if self.known() != known:
-                return False
+                return False  # the worker is not used again: it knows keys by wrong numbers
             for tree, theirs, count in zip(self._trees, worker.trees, known, strict=True):
                 tree.update(islice(theirs.items(), count, None))
         with self._lock:

@@ -1,4 +1,8 @@
-"""JSON lines, text logs and other streams as the events of a stream."""
+"""JSON lines, text logs and other streams as the events of a stream: the inputs of `exhume create kv-ir`.
+
+Inputs are read in blocks of whole lines, which other threads can encode.  An event has pairs (key and value) of its
+user, and may have pairs that the logger added (auto-generated ones).
+"""
 
 from __future__ import annotations
 
@@ -28,14 +32,15 @@ if TYPE_CHECKING:
     from exhume.formats.kv_ir.writer import KvIrWriter
 
 Pairs = dict[str, Any]
+"""The pairs of an event, or any JSON object."""
 
 
 class Lines(NamedTuple):
-    """Whole lines of an input, with their position and the number of the first."""
+    """A block of whole lines of an input."""
 
     data: bytes
-    span: Span
-    number: int
+    span: Span  # in the decompressed input
+    number: int  # of the first line, from 1; for messages
 
 
 def write_lines(
@@ -63,7 +68,9 @@ def write_lines(
     Raises `WriterError`, with the line, `SourceError`, and the fault in a stream.
     """
     encoders = None if (jobs or cpu_count()) == 1 else writer.line_encoders(both=both)
-    known = False  # the first block is written before others are encoded: it declares most of the keys
+    # Whether a block was written.  The first one is not encoded in parallel: it declares most of the keys, and blocks
+    # that are encoded before keys are declared cannot be adopted.
+    known = False
     count = _CountedInputs(progress)
     for one in inputs:
         name = name_of(one)
@@ -81,6 +88,7 @@ def write_lines(
         if is_text and both:
             raise WriterError(f"a plain-text log has no {AUTO}", span=Span(name, 0, 0), format="kv-ir")
         longest = limits.structure_size
+        # In sequence: every block, or only the first one if other threads encode the rest.
         blocks = _events(name, pieces, longest) if is_text else _cut(name, pieces, longest)
         if encoders is None or not known:
             for lines in blocks if encoders is None else islice(blocks, 1):
@@ -114,7 +122,7 @@ def _write_ahead(writer: KvIrWriter, encoders: LineEncoders, blocks: Iterator[Li
 
 
 class _CountedInputs:
-    """Reports the bytes of inputs that have been read."""
+    """Reports how many bytes of all inputs together have been read."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress, self._done = progress, 0
@@ -128,7 +136,7 @@ class _CountedInputs:
 
 
 class _ChunkStream(Stream):
-    """A stream that comes in chunks."""
+    """A stream whose decompressed bytes an iterator yields; there is no file to read."""
 
     def __init__(self, name: str, pieces: Iterator[bytes]) -> None:
         super().__init__(BytesSource(b"", name))
@@ -142,11 +150,15 @@ class _ChunkStream(Stream):
 
 
 def _events(name: str, pieces: Iterator[bytes], longest: int) -> Iterator[Lines]:
-    """The events of a plain-text log as lines of JSON.  Raises `WriterError` for one that is too long."""
+    """Yield the events of a plain-text log as blocks of JSON lines; an event may consist of several lines of the log.
+
+    Raises `WriterError` for an event of more than `longest` bytes.
+    """
     log = text_log()
-    held = Gathering()  # bytes from the first event on that is not known to be complete
-    wanted, begin, number = 0, 0, 1  # bytes to gather before it is examined, its offset, the number of its line
-    for piece in chain(pieces, (b"",)):
+    held = Gathering()  # the bytes from the first event on that may be incomplete
+    # How many bytes to gather before that event is examined, its offset in the log, and the number of its first line.
+    wanted, begin, number = 0, 0, 1
+    for piece in chain(pieces, (b"",)):  # an empty one at the end: the last event is complete then
         held.add(piece)
         if piece and held.size < wanted:
             continue
@@ -165,15 +177,21 @@ def _events(name: str, pieces: Iterator[bytes], longest: int) -> Iterator[Lines]
 
 
 def cut_lines(inputs: Iterable[Input], progress: Progress, format: str, limits: Limits) -> Iterator[Lines]:
-    """The lines of inputs in blocks.  Raises `WriterError` for a line that is too long, and `SourceError`."""
+    """Yield the lines of all inputs in blocks; for the writers of other formats, whose id is `format`.
+
+    Raises `WriterError` for a line that is too long, and `SourceError`.
+    """
     count = _CountedInputs(progress)
     for one in inputs:
         yield from _cut(name_of(one), count.pieces(read_pieces(one, limits=limits)), limits.structure_size, format)
 
 
 def _cut(name: str, pieces: Iterator[bytes], longest: int, format: str = "kv-ir") -> Iterator[Lines]:
-    """The lines of an input in blocks.  Raises `WriterError` for a line that is too long."""
-    number, begin, held = 1, 0, Gathering()
+    """Yield the lines of an input in blocks.  Raises `WriterError` for a line of more than `longest` bytes.
+
+    The last block ends with the input, perhaps without a line end, and may be empty.
+    """
+    number, begin, held = 1, 0, Gathering()  # of the first line in `held`: its number and offset
     for piece in pieces:
         end = piece.rfind(b"\n") + 1
         if end:
@@ -201,6 +219,7 @@ def _write(writer: KvIrWriter, lines: Lines, at: int, *, both: bool) -> None:
     """Write the lines from offset `at` on; those that the kernel does not take are parsed and written one by one."""
     data, span, number = lines
     seen = 0  # the offset of line `number`
+    # The kernel stops before a line that is faulty or of a rare form (at `start`): parse it here, or raise.
     while (start := writer.write_lines(data, at, both=both)) < len(data):
         number += clps_count_lines(data, seen, start)
         end = data.find(b"\n", start)
@@ -210,7 +229,7 @@ def _write(writer: KvIrWriter, lines: Lines, at: int, *, both: bool) -> None:
         if line and not line.isspace():
             try:
                 found = parse_object(line)
-                del line
+                del line  # it may be large: free it before the event is encoded
                 writer.write(*_pairs(found, both=both))
             except WriterError as error:
                 error.message, error.span = f"line {number}: {error.message}", span.sub(start, at)
@@ -227,7 +246,7 @@ def _pairs(found: Pairs, *, both: bool) -> tuple[Pairs, Pairs]:
 
 
 def parse_object(text: bytes) -> Pairs:
-    """The pairs of a JSON object.  Raises `WriterError` for a repeated key, or what a stream cannot hold."""
+    """Parse a JSON object.  Raises `WriterError` for anything else, a repeated key, and what a stream cannot store."""
 
     def members(pairs: list[tuple[str, Any]]) -> Pairs:
         """An object, which must not have a key twice."""
@@ -237,9 +256,11 @@ def parse_object(text: bytes) -> Pairs:
         return out
 
     def refuse(constant: str) -> Any:
+        """Reject NaN and Infinity, which `json` accepts otherwise."""
         raise ValueError(f"{constant} is not JSON")
 
     def real(number: str) -> float:
+        """A float; one that is too large would become infinite."""
         if isinf(value := float(number)):
             raise ValueError("a number does not fit a double")
         return value
@@ -264,6 +285,7 @@ def parse_object(text: bytes) -> Pairs:
 def text_of(event: Event) -> bytes:
     """The bytes of the log that an event was made of.  Raises `UnsupportedOperationError` for another event."""
     auto, user = event
+    # Events of a text log have only strings under `KEYS` (time stamp, message, invalid bytes); the message is required.
     if (
         auto
         or MESSAGE not in user

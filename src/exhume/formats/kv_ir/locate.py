@@ -1,4 +1,8 @@
-"""Finding KV-IR streams inside raw bytes: the magic number leads to a preamble, the units after it to the end."""
+"""Finding KV-IR streams inside raw bytes, for `exhume carve`.
+
+The magic number is followed by a preamble, and the units after it (events and declarations of keys) are decoded to find
+the end.  The formats KV-IR and CLP IR share `locate_stream`.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +24,14 @@ from exhume.recovery import CarvedArchive, CarveVerdict, VerifiedBy
 
 
 def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: int = 1) -> CarvedArchive | None:
-    """The stream whose magic number, or whose zstd frame, is at `hit`; None where no preamble follows.
+    """Return the stream whose magic number or first zstd frame is at `hit`; None if no valid preamble follows.
 
     A stream outside a zstd frame ends with its last unit.  Inside zstd frames, it ends with the frame that contains its
     last unit; without one, the file extends as far as its frames.
     """
 
     def begin(stream: Stream) -> Units:
+        """Return the pass over the units, after the metadata were checked."""
         units = Units(stream, limits)
         parse_metadata(units.preamble, stream.span(0, units.preamble.size))
         return units
@@ -45,11 +50,12 @@ def locate_stream(
 ) -> CarvedArchive | None:
     """Return the stream of one kind that starts at `hit`; None if there is none.
 
-    `begin` checks its preamble, `walk` yields the findings of its units; the rule `other` names streams that belong to
-    another format.
+    `stream` reads from `hit` on.  `begin` checks the preamble and raises what is wrong with it; `walk` yields the
+    findings of the units.  The rule `other` is raised for a stream of the other format with the same magic number.
+    Propagates the errors in `NOT_CHECKED`, after which nothing is known about the bytes.
     """
     if stream.wrapped and stream.head(MAGIC_SIZE)[:MAGIC_SIZE] not in MAGICS:
-        return None
+        return None  # zstd frames of something else
     try:
         units = begin(stream)
     except NOT_CHECKED as error:
@@ -63,8 +69,10 @@ def locate_stream(
     for finding in deduplicated(walk(units)):
         found.append(finding)
     _skip_to_the_end(units)
-    # Inside zstd frames, the stream ends with the frame that contains its last unit.
+    # `end`: bytes of the file from `hit` on.  Nothing may have been decompressed, but a result is never empty: it has
+    # at least the magic number that was found.
     end, cut = max(stream.stored, len(ZSTD_MAGIC)) if stream.wrapped else units.at, not units.ended
+    # Inside zstd frames, the stream ends with the frame that contains its last unit.
     if stream.wrapped and units.ended:
         frame = units.frame_end()
         cut = frame is None
@@ -72,9 +80,9 @@ def locate_stream(
             wrong = units.damage or stream.rules.frame_cut.error(span=source.span(hit, hit + end))
             found.append(Finding.from_error(wrong))
         else:
-            end = frame[1]
-            if size := frame[0] - units.at:
-                span = stream.span(units.at, frame[0])
+            frame_content_end, end = frame
+            if size := frame_content_end - units.at:
+                span = stream.span(units.at, frame_content_end)
                 found.append(stream.rules.trailing_bytes.finding(span=span, actual=counted(size, "bytes")))
     span = source.span(hit, hit + end)
     findings = tuple(found.findings())
@@ -86,12 +94,15 @@ def locate_stream(
 
 
 def _skip_to_the_end(units: Units) -> None:
-    """Continue after a fault at which verification stops if the next unit can be found, so that the end is reached."""
+    """Move `units` to the end of the stream, over all faults, as far as units can be found.
+
+    Verification stops earlier: at a fault after which it cannot judge the following units.
+    """
     while not units.ended:
         try:
             if not units.step(EventForm.CHECK, units.decoder.events + EVENTS):
                 return
-        except LimitExceededError:  # which verifying found too
+        except LimitExceededError:  # the walk before has reported it
             return
         except UnitError as trouble:
             if trouble.after < 0:

@@ -1,4 +1,8 @@
-"""Interface of an open IR stream for the modules around a reader, and the result of `info` for one."""
+"""Interface of an open IR stream for the modules around a reader, and the result of `info` for one.
+
+Two formats share them: KV-IR (events of key-value pairs) and CLP IR (text messages).  A unit is an event, or a
+declaration or change that the following events depend on.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class OpenStream(Protocol):
-    """An open stream of any kind of units; see `reader.StreamArchive`."""
+    """An open stream of any kind of units; `reader.StreamArchive` documents the attributes."""
 
     source: Source
     limits: Limits
@@ -46,7 +50,7 @@ class KeyedStream(OpenStream, Protocol):
     user_metadata: dict[str, Any]
 
     def events(self) -> Iterator[tuple[Any, Any]]:
-        """The events: pairs of the logger, pairs of the user."""
+        """The events, each as two objects: the pairs that the logger added, and those of its user."""
 
     def events_of(self, units: Units) -> Iterator[tuple[Any, Any]]:
         """The events of a pass over the units."""
@@ -54,16 +58,16 @@ class KeyedStream(OpenStream, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class StreamInfo(Info):
-    """Version, sizes and metadata of a stream of any kind; `complete` is whether the stream has its end."""
+    """Version, sizes and metadata of a stream of any kind."""
 
     version: str
     preamble: Preamble
-    wrapped: bool
-    stored_size: int
-    size: int
+    wrapped: bool  # inside zstd frames
+    stored_size: int  # bytes of the file
+    size: int  # bytes of the stream, decompressed
     events: int
-    utc_offset: int | None
-    complete: bool
+    utc_offset: int | None  # the last one, in milliseconds; None if no unit states one
+    complete: bool  # whether the token that ends a stream was found
     metadata: Mapping[str, Any]
     found: Sequence[Finding]
 
@@ -92,7 +96,11 @@ class StreamInfo(Info):
         return self.found
 
     def document(self, times: Mapping[str, Any], keys: Mapping[str, Any]) -> dict[str, Any]:
-        """The documented JSON of `exhume info --json`, with the members of one kind of stream in their places."""
+        """The documented JSON of `exhume info --json`.
+
+        `times` and `keys` are the members that only one of the two formats has: those about timestamps are inserted
+        after `complete`, those about keys after `metadata`, because the order of members is documented.
+        """
         return {
             "version": self.version,
             "encoding": self.preamble.encoding.name.lower().replace("_", "-"),

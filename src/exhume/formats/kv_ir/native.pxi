@@ -2,6 +2,12 @@
 # Python objects, records of a clp-s archive or columns.  `exhume.formats.kv_ir.pykernel` is the pure-Python
 # implementation and has the documentation.
 #
+# A unit is an event, a declaration of a key, or another complete item of the stream; it consists of tokens.  Keys are
+# the nodes of two trees, of the logger (auto) and of the user.  A leaf is a key of an event and its value.  A slot is
+# shared by keys with the same parent and name, which differ in type: an event may have only one of them.  An encoded
+# string is a log type (text with marks, one byte each, in place of variables) and the variables.  `EncBuf` and `Out`
+# are growing buffers of bytes.
+#
 # Conventions of the functions that read tokens: `at` or `place` is the offset of the current token and `after` its end.
 # `place` is moved to the token with the fault, if there is one.  The result is 0, a fault (`IR_...`), or -1 if the
 # token does not end in the data.
@@ -92,6 +98,7 @@ cdef void ir_fill_classes() noexcept:
 
 
 cdef void ir_fill_sizes() noexcept:
+    """Fill `ir_size`: have the generated reader read a token of zeros for each tag."""
     cdef ClpKvIrToken token
     cdef uint8_t[16] stored
     cdef int64_t size
@@ -106,6 +113,7 @@ cdef void ir_fill_sizes() noexcept:
 ir_fill_classes()
 ir_fill_sizes()
 
+# Parts of lines in the form `IR_BOTH`, and the keys of text logs as JSON with the colon, as `IrTree.names` has them.
 cdef const char* IR_BEFORE_AUTO = b'{"auto_generated_kv_pairs":'
 cdef const char* IR_BEFORE_USER = b',"user_generated_kv_pairs":'
 cdef const char* IR_STAMP = b'"timestamp":'
@@ -139,18 +147,19 @@ cdef struct IrLeaf:         # a key and its value in the current event
     Py_ssize_t variable     # index of its first variable
     Py_ssize_t num_variables
 
-cdef struct IrStop:         # the result of `run`, see there
+cdef struct IrStop:         # the result of `run`, see pykernel.py; the offsets are those in the data
     int status
     int64_t unit
     int64_t place
     int64_t after
 
-cdef struct IrVariable:
+cdef struct IrVariable:     # of encoded text
     const uint8_t* text     # NULL if it is a number
     int64_t number          # the number, or the size of the text
 
 
 cdef int ir_stop(IrStop* stop, int status, int64_t unit, int64_t place, int64_t after) noexcept nogil:
+    """Set the result; return 0, for functions that end with it."""
     stop.status, stop.unit, stop.place, stop.after = status, unit, place, after
     return 0
 
@@ -200,6 +209,7 @@ cdef inline bint ir_fits(uint8_t type, uint8_t kind) noexcept nogil:
 
 
 cdef int ir_add(Out* out, const char* text, Py_ssize_t size) except -2 nogil:
+    """Append bytes, or raise `MemoryError`."""
     if not add(out, text, size):
         with gil:
             raise MemoryError
@@ -207,6 +217,7 @@ cdef int ir_add(Out* out, const char* text, Py_ssize_t size) except -2 nogil:
 
 
 cdef int ir_reserve(Out* out, Py_ssize_t size) except -2 nogil:
+    """Make space for `size` more bytes, or raise `MemoryError`."""
     if not reserve(out, size):
         with gil:
             raise MemoryError
@@ -242,6 +253,7 @@ cdef int ir_put_real(Out* out, double value) except -2 nogil:
     return 0
 
 
+# IR_FIRST: the index of the first of eight bytes at `p` that is a mark, given the bits of `ir_equal` for them.
 cdef extern from *:
     """
     #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && defined(__GNUC__)
@@ -265,7 +277,10 @@ cdef inline uint64_t ir_equal(uint64_t word, uint64_t byte) noexcept nogil:
 
 
 cdef inline void ir_copy(char* to, const char* text, Py_ssize_t size) noexcept nogil:
-    """Copy as memcpy does; most strings are short, and a call would take longer than the copy."""
+    """Copy as memcpy does; most strings are short, and a call would take longer than the copy.
+
+    Up to 16 bytes are two words, the first and the last, which may overlap.
+    """
     cdef uint64_t first, last
     cdef uint32_t low, high
     if size > 16:
@@ -314,14 +329,17 @@ cdef inline bint ir_put_variable(Out* out, IrVariable* variable, uint8_t mark, b
 
 
 cdef bint ir_join(Out* out, IrLeaf* leaf, IrVariable* variable) except -2 nogil:
-    """Append an encoded string, decoded; False when its variables do not fit its log type."""
-    cdef IrVariable* last
+    """Append an encoded string, decoded; False when its variables do not fit its log type.
+
+    `variable`: all variables of the event, of which the leaf has some.
+    """
+    cdef IrVariable* last       # one past those of the leaf
     cdef const uint8_t* p = leaf.text
     cdef const uint8_t* end = p + leaf.size
     cdef char* to
     cdef uint8_t byte
     cdef uint64_t word, found
-    cdef Py_ssize_t size = leaf.size + 8
+    cdef Py_ssize_t size = leaf.size + 8    # most bytes of the result, and space to copy eight bytes at its end
     variable += leaf.variable
     last = variable + leaf.num_variables
     while variable < last:
@@ -425,6 +443,7 @@ cdef class IrTree:
     cdef EncBuf names       # the names of all keys as JSON
     cdef EncBuf sound       # i32 by leaf: the nodes of the last event that was checked; most events have the same
     cdef size_t count       # of nodes
+    # The lists: values of Python for `IR_OBJECTS`, kept because the same ones are needed in most events.
     cdef dict known         # (parent, type, name) -> number of the node
     cdef dict slot_of       # (parent, name) -> number of the slot
     cdef list keys          # by node: the name as `str`
@@ -492,6 +511,7 @@ cdef class IrColumns  # in `columns.pxi`
 
 
 cdef class KvIrDecoder:
+    """Decodes the units of a stream; the public methods and attributes are documented in pykernel.py."""
     cdef readonly IrTree auto
     cdef readonly IrTree user
     cdef public int64_t events
@@ -511,7 +531,7 @@ cdef class KvIrDecoder:
     cdef EncBuf leaves[2]       # `IrLeaf`s of the current event, of the logger and of the user
     cdef EncBuf variables       # and the `IrVariable`s of its encoded text
     cdef EncBuf order           # indices of the leaves in the order of clp-s, see `put_in_order`
-    cdef EncBuf buckets
+    cdef EncBuf buckets         # of its hash table
     cdef EncBuf arena           # decoded strings of the record that is being encoded
     cdef ClpsEncoder encoder
     cdef bint exact             # see `Ingest`
@@ -519,13 +539,14 @@ cdef class KvIrDecoder:
     cdef readonly int refused   # why the encoder rejected a record
     cdef int32_t open[IR_MAX_DEPTH + 1]     # nodes of the open objects
     cdef uint8_t digits[400]    # text of the current number, in case it is a time
-    cdef bint busy
-    cdef dict arrays
-    cdef object loads
+    cdef bint busy              # whether a thread is in `run`
+    cdef dict arrays            # text -> (list, whether it has lists or dicts), see `array`
+    cdef object loads           # `units.array_value`
     cdef object print_array
-    cdef int fault
+    cdef int fault              # the result of `object_value`, apart from the object
 
     def __cinit__(self):
+        # The kernel is one module for all formats: without this format, its modules are not imported.
         from exhume.formats.kv_ir.units import array_value
 
         self.auto, self.user = IrTree(b"@"), IrTree(b"")
@@ -578,6 +599,7 @@ cdef class KvIrDecoder:
         return 0
 
     cdef int end(self, int how) except -1:
+        """Let other threads in again."""
         self.busy = False
         if how & IR_ENCODE:
             self.encoder.settle()
@@ -812,13 +834,15 @@ cdef class KvIrDecoder:
         return 0
 
     cdef int check(self) except -2 nogil:
-        """Whether the keys of an event are known, its values of their types, and no name is there twice."""
+        """Check that the keys of an event are declared, values have their types, and no object has a name twice.
+
+        Returns 0 or the fault.
+        """
         cdef int fault = self.check_tree(self.auto, &self.leaves[0])
         return fault if fault else self.check_tree(self.user, &self.leaves[1])
 
     cdef int check_tree(self, IrTree tree, EncBuf* leaves) except -2 nogil:
-        """Check the leaves of one tree of an event: known keys, fitting types, no name twice. Returns 0 or the fault.
-        """
+        """Check the leaves of one tree of an event; see `check`."""
         cdef IrLeaf* leaf = <IrLeaf*>leaves.p
         cdef Py_ssize_t i, count = leaves.n // sizeof(IrLeaf)
         cdef IrNode* nodes = <IrNode*>tree.nodes.p
@@ -826,6 +850,7 @@ cdef class KvIrDecoder:
         cdef IrSlot* slot
         cdef int32_t* sound = <int32_t*>tree.sound.p
         cdef int32_t above
+        # With the same nodes as in the last event that was accepted, only the types have to be checked.
         if <size_t>count * sizeof(int32_t) == tree.sound.n:
             for i in range(count):
                 if leaf[i].node != sound[i]:
@@ -844,6 +869,7 @@ cdef class KvIrDecoder:
             if slot.stamp == self.stamp:
                 return IR_NESTED if slot.node == leaf[i].node and not slot.leaf else IR_TWICE
             slot.stamp, slot.node, slot.leaf = self.stamp, leaf[i].node, True
+            # The objects around the value, up to one that another value has entered already.
             above = nodes[leaf[i].node].parent
             while above:
                 slot = &slots[nodes[above].slot]
@@ -859,7 +885,7 @@ cdef class KvIrDecoder:
             enc_buf_i32(&tree.sound, leaf[i].node)
         return 0
 
-    # -- what an event holds -------------------------------------------------------------------------------------------
+    # -- output --------------------------------------------------------------------------------------------------------
 
     cdef int give(self, int how) except -2 nogil:
         """Write the event that was read in the form `how` (`IR_AUTO` ...), such as a line or a row.
@@ -962,10 +988,14 @@ cdef class KvIrDecoder:
             return self.array() is not None
 
     cdef bint empty_array(self) noexcept nogil:
+        """Whether `text` is `[]`, the most frequent array."""
         return self.text.size == 2 and self.text.data[0] == c"[" and self.text.data[1] == c"]"
 
     cdef list array(self):
-        """The value of the array in `text`, as a new list; None if it is not an array.  Recent results are cached."""
+        """The value of the array in `text`, as a new list; None if it is not an array, or has line breaks.
+
+        Up to 4096 results are cached.  A list of lists or dicts is parsed again, since the caller may change them.
+        """
         cdef list found
         if self.text.size < 2 or self.text.data[0] != c"[":
             return None
@@ -1018,10 +1048,11 @@ cdef class KvIrDecoder:
         cdef IrNode* nodes = <IrNode*>tree.nodes.p
         cdef IrNode* node
         cdef Py_ssize_t i, count = leaves.n // sizeof(IrLeaf), start = self.out.size
+        # `path`: the open objects by depth, up to `depth`; `level`: the depth of the innermost one to stay open.
         cdef int32_t depth = 0, level, above
         cdef int32_t* path = self.open
         cdef int64_t stamp = self.stamp
-        cdef bint comma = False
+        cdef bint comma = False     # whether the next member needs a comma before it
         cdef int fault
         ir_add(&self.out, b"{", 1)
         path[0] = 0
@@ -1045,7 +1076,8 @@ cdef class KvIrDecoder:
                     above = nodes[above].parent
                     depth -= 1
                 for depth in range(level + 1, node.depth):
-                    if nodes[path[depth]].opened == stamp:  # opened before: its members are apart, so sort them
+                    # Its other members were printed before, not next to this one: sort the leaves, and begin again.
+                    if nodes[path[depth]].opened == stamp:
                         self.out.size = start
                         with gil:
                             self.gather(tree, leaves)
@@ -1075,8 +1107,8 @@ cdef class KvIrDecoder:
         cdef IrNode* nodes = <IrNode*>tree.nodes.p
         cdef Py_ssize_t i, count = leaves.n // sizeof(IrLeaf)
         cdef int32_t above
-        first = {}
-        order = []
+        first = {}  # by node: the index of the first leaf that is in it, or is it
+        order = []  # (these indices from the outermost object to the leaf, index of the leaf)
         for i in range(count):
             path = []
             above = leaf[i].node
@@ -1159,7 +1191,7 @@ cdef class KvIrDecoder:
         return 0
 
     cdef dict object_of(self, IrTree tree, int32_t number):
-        """The dict of an object with members in the current event."""
+        """The dict of an object with members in the current event; made, with those around it, when first needed."""
         cdef IrNode* node = &(<IrNode*>tree.nodes.p)[number]
         cdef dict found
         if node.opened == self.stamp:
@@ -1197,7 +1229,7 @@ cdef class KvIrDecoder:
         self.forget()
 
     cdef int forget(self) except -2:
-        """Clear the nodes of keys in the archive: it was changed, or its encoder was undone."""
+        """Forget which nodes of the archive the keys have: there is another archive, or an event was undone in it."""
         cdef IrTree tree
         cdef IrNode* node
         cdef size_t i
@@ -1233,11 +1265,13 @@ cdef class KvIrDecoder:
         return 0
 
     cdef int join_all(self, EncBuf* leaves) except -2 nogil:
-        """Decode strings, and the digits of floats that keep them, into `arena`; their position there
-        becomes the leaf's number."""
+        """Decode strings, and with `exact` print floats, into `arena`; their offset there becomes the leaf's `number`.
+
+        Offsets, because the arena moves when it grows.  Returns 0 or the fault.
+        """
         cdef IrLeaf* leaf = <IrLeaf*>leaves.p
         cdef Py_ssize_t i
-        if leaves == &self.leaves[0]:
+        if leaves == &self.leaves[0]:  # the first tree of an event
             self.arena.n = 0
         for i in range(<Py_ssize_t>(leaves.n // sizeof(IrLeaf))):
             if leaf[i].kind == C_APART:
@@ -1255,7 +1289,7 @@ cdef class KvIrDecoder:
         return 0
 
     cdef int encode_tree(self, IrTree tree, EncBuf* leaves, bint reserved) except -2 nogil:
-        """Add the leaves of one tree to the record in progress, in the order of their nodes. Returns 0 or the fault."""
+        """Add the leaves of one tree to the record in progress; for the order see `put_in_order`.  0, or the fault."""
         cdef IrLeaf* leaf = <IrLeaf*>leaves.p
         cdef IrNode* nodes = <IrNode*>tree.nodes.p
         cdef IrNode* node
@@ -1278,12 +1312,12 @@ cdef class KvIrDecoder:
             if fault:
                 self.refused = fault
                 return IR_RECORD
-            if token.kind != T_TIMESTAMP:
+            if token.kind != T_TIMESTAMP:  # the encoder may have made it one; its node depends on the value
                 node.encoded[which] = token.node
         return 0
 
     cdef int name_key(self, IrTree tree, int32_t number) except -2:
-        """Set the name of a key in the archive; a new name is added."""
+        """Set a key's `name`: the number of (parent, name) in the archive, which is added if it is new."""
         cdef IrNode* node = &(<IrNode*>tree.nodes.p)[number]
         cdef bytes name = tree.raw[number]
         cdef int32_t above = self.archive_node(tree, node.parent) if number else -1
@@ -1300,7 +1334,10 @@ cdef class KvIrDecoder:
         return node.encoded[1]
 
     cdef int token_of(self, IrLeaf* leaf, uint8_t type, EncToken* token) except -2 nogil:
-        """Set `token` to a value for the encoder; return 0 if it has the usual type of its key, else 1."""
+        """Set `token` to a value for the encoder.  Return the index of its node in `IrNode.encoded`: 0 or 1.
+
+        The values of a key have one of two types in an archive, such as strings with and without variables.
+        """
         cdef Out digits
         cdef int which = 0
         if leaf.kind == C_TEXT or leaf.kind == C_APART:
@@ -1327,7 +1364,7 @@ cdef class KvIrDecoder:
                 elif self.encoder.retain_floats:
                     token.type = N_DICTIONARY_FLOAT
                 which = 1 if token.type == N_DICTIONARY_FLOAT else 0
-            else:
+            else:  # nine digits after the point, as clp-s prints it
                 token.size = <size_t>print_double(<char*>self.digits, sizeof(self.digits), b"%.*f", 9, leaf.real)
                 token.text = self.digits
         elif leaf.kind == C_BOOLEAN:
@@ -1347,9 +1384,9 @@ cdef class KvIrDecoder:
         table is replaced by a larger one, which is filled in that order; for the user's leaves (`reserved`), the table
         is large enough from the start.
         """
-        cdef int32_t* next
+        cdef int32_t* next      # the linked list, see `ir_insert`
         cdef int32_t* bucket
-        cdef Py_ssize_t i, size, filled
+        cdef Py_ssize_t i, size, filled     # number of buckets; how many leaves the table gets
         cdef int32_t at, after
         size = ir_buckets(count) if reserved else 13  # the first number of buckets
         self.order.n = 0

@@ -1,4 +1,9 @@
-"""Passes over the units of a stream, and the archives that make them, as other modules know them."""
+"""`Units`: one pass over the units of a stream, from front to back, with the error of each faulty unit.
+
+A unit is an event, a declaration of a key, a change of the offset from UTC, or the end; it consists of tokens.  A pass
+reads bytes into memory, lets the decoder run over the whole units in them, drops these and reads more.  A faulty unit
+can be skipped.  The formats KV-IR and CLP IR (text messages) share this class.
+"""
 
 from __future__ import annotations
 
@@ -27,13 +32,13 @@ from exhume.io.values import MANY, Gathering
 from exhume.limits import DEFAULT_LIMITS, Limits
 
 Event = tuple[dict[str, Any], dict[str, Any]]
-"""The pairs of the logger and those of the user."""
+"""`(auto, user)`: the pairs that the logger added, and those of its user."""
 
 TOKEN = 9
-"""Size in bytes of the longest token, without its string."""
+"""Size in bytes of the longest token, without its string: a tag and eight bytes."""
 
 MOST_STATED = 1 << 62
-"""More than a token can state as its size."""
+"""End of the data, for parsing a token whose string is not in memory: more than it can state as its size."""
 
 
 class Units:
@@ -46,6 +51,7 @@ class Units:
         passed: How many events `pass_over` left out; the decoder does not count them.
         unreadable: The error of the first event that `pass_over` left out, for `close` to raise.
         left_out: Called with the error of each event above a limit and of `trailing`; without it, `close` raises them.
+        damage: The error at which reading the bytes stopped, raised after the units before it; None without one.
         keep: If set before the first step, it is called with the bytes of all units that are accepted, but not with
             the end of the stream.
     """
@@ -54,7 +60,7 @@ class Units:
         """Read the preamble, unless it is given.  Raises KVIR-101, KVIR-301, KVIR-302, KVIR-307, KVIR-308."""
         self.stream: Stream = stream
         self.limits: Limits = limits
-        self._most = max(limits.payload_size, TOKEN)
+        self._most = max(limits.payload_size, TOKEN)  # bytes of a unit; every limit lets one token pass
         self.ended: bool = False
         self.passed: int = 0
         self.unreadable: ExhumeError | None = None
@@ -62,39 +68,37 @@ class Units:
         self.damage: ExhumeError | None = None
         self._pieces = stream.pieces()
         self.keep: Callable[[bytes], object] | None = None
-        # The bytes in memory and where in the stream they start; up to where `keep` was called with units.
+        # The bytes in memory, the offset in the stream where they start, and the one up to which `keep` got the units.
         self._data, self._base, self._kept = b"", 0, 0
-        self._exhausted = False
+        self._exhausted = False  # whether `more` found no further bytes
+        # A file that still grows is read only as far as the preamble: waiting for more would delay the first events.
         while len(self._data) < MAX_PREAMBLE and not (stream.live and has_preamble(self._data)) and self._more():
             pass
         try:
-            self.preamble: Preamble = preamble or parse_preamble(
-                self._data, stream.span(0, len(self._data)), stream.rules
-            )
+            found = preamble or parse_preamble(self._data, stream.span(0, len(self._data)), stream.rules)
         except TruncatedError:
             if self.damage is None:
                 raise
             raise self.damage from None
-        self.at: int = 0 if preamble else self.preamble.size
+        self.preamble: Preamble = found
+        self.at: int = 0 if preamble else found.size
         self._kept = self.at
         self.decoder: KvIrDecoder = self.make_decoder()
 
     def make_decoder(self) -> KvIrDecoder:
-        """A decoder for this stream, whose preamble is known."""
+        """A decoder for this stream, whose preamble is known; like the next four methods, CLP IR overrides it."""
         return KvIrDecoder()
 
     def parse_token(self, data: bytes, at: int, end: int) -> tuple[int, int, int]:
-        """Tag, number and end of the token at `at`.  Raises `LayoutError`."""
+        """Return `(tag, number, end)` of the token at `at`.  Raises `LayoutError`."""
         return parse_token(data, at, end)
 
     def pass_unit(self, read: Read) -> int:
-        """The end of the unit at `at`, according to its tokens, which `read` returns.  Raises `StopError` for one that
-        is not an event.
-        """
+        """End of the event at `self.at`; `read` returns the token at an offset.  Raises `StopError` for other units."""
         return pass_event(read, self.at)
 
     def misfit(self, data: bytes, at: int) -> LayoutError | None:
-        """The fault in the token at `at`; None when it fits."""
+        """Return the fault in the token at `at` (truncated, or invalid); None for a valid token."""
         return misfit(data, at)
 
     def token_name(self, data: bytes, at: int) -> str:
@@ -104,12 +108,12 @@ class Units:
     def _more(self, missing: int = 0) -> bool:
         """Read more bytes into `_data`, and return whether there were any.  A failure to read is raised after them.
 
-        `missing` is the number of bytes that a token needs in addition, 0 if that is not known.
+        `missing` is the number of bytes that the token at the end of the data lacks, 0 if that is not known.
         """
         if self.stream.live:
             wanted = max(1, missing)  # what follows a unit may not come for hours
         else:
-            # A long unit is examined again only when twice as much is there, or the long token that it has.
+            # An incomplete unit is decoded from its start again: double the data, or read all of a long token at once.
             wanted = max(PIECE, len(self._data))
             if missing > wanted // 2:
                 wanted = missing if missing > wanted else missing + PIECE
@@ -128,19 +132,19 @@ class Units:
         return False
 
     def _missing(self, at: int) -> int:
-        """Number of bytes of the token at an offset that are not in memory, as far as that is known."""
+        """Number of bytes of the token at an offset of `_data` that are not in memory; 0 if that is not known."""
         head = self._data[at : at + TOKEN]
         if not head:
             return 0
         try:
-            end = at + self.parse_token(head.ljust(TOKEN, b"\0"), 0, MOST_STATED)[2]
+            end = at + self.parse_token(head.ljust(TOKEN, b"\0"), 0, MOST_STATED)[2]  # missing bytes of a length are 0
         except LayoutError:
             return 0
         return max(0, min(end, self._most) - len(self._data))
 
     @property
     def reach(self) -> int:
-        """The end of the bytes that are in memory."""
+        """The offset in the stream where the bytes in memory end."""
         return self._base + len(self._data)
 
     def more(self, at: int) -> bool:
@@ -154,18 +158,18 @@ class Units:
 
     @property
     def held(self) -> tuple[bytes, int]:
-        """The bytes that are in memory, and where in the stream they start."""
+        """`(data, base)`: the bytes in memory, and the offset in the stream where they start."""
         return self._data, self._base
 
     def window(self, start: int, end: int) -> bytes:
-        """The bytes of the stream that are in memory and not yet passed."""
+        """The bytes `[start, end)` of the stream, which must be in memory."""
         return self._data[start - self._base : end - self._base]
 
     def step(self, how: int, target: int) -> bool:
-        """Decode units until enough output was made, or all that are in memory; False at the end of the stream.
+        """Decode units until the output has the size `target`, or the stream ends; False if it had ended before.
 
-        Raises `UnitError`, after which `skip` continues.  Raises `HeldError` when a key is declared and the decoder was
-        asked to stop there.
+        `how` is an `EventForm`; it determines what `target` counts.  Raises `UnitError`, after which `skip` continues,
+        and `HeldError` when a key is declared and the decoder is set to stop there.
         """
         while not self.ended:
             at = self.at - self._base
@@ -181,7 +185,7 @@ class Units:
             self._settle(*self.decoder.stopped)
 
     def steps(self, how: int, target: int) -> Iterator[None]:
-        """Decode all units, and stop whenever enough output was made, and at the end, for the caller to take it.
+        """Decode all units; yield whenever the output has the size `target`, and at the end, for the caller to take it.
 
         Raises the error of an event that cannot be read after all events that can, and other errors after what precedes
         them.
@@ -201,7 +205,7 @@ class Units:
         self.close()
 
     def _reach_of(self, at: int) -> int:
-        """The end of the bytes in memory that a unit at `at` may take: it must not exceed the limit `payload_size`."""
+        """The end of the bytes in memory that a unit at `at` may use: no unit may exceed the limit `payload_size`."""
         return min(len(self._data), at + self._most)
 
     def _settle(self, status: int, after: int, place: int, stop: int) -> bool:
@@ -214,7 +218,7 @@ class Units:
         started, self.at = self.at, self._base + after
         if status == Status.FULL:
             if after >= MANY:
-                self._drop()  # a large event, before its output is passed on
+                self._drop()  # a large event: free its bytes before the caller takes its output, which is as large
             return True
         if status == Status.END:
             self.ended = True
@@ -226,7 +230,7 @@ class Units:
             raise HeldError
         if status == Status.MORE:
             if self.at > started and self._reach_of(started - self._base) < len(self._data):
-                return False  # what was examined ends within this unit
+                return False  # only the limit ended the run here: the same unit is tried alone, with all its bytes
             self._check_tag(place, self.at)
             self._drop()
             if len(self._data) > self._most:
@@ -234,13 +238,14 @@ class Units:
             if not self._more(self._missing(place - after)):
                 self._finish(place - after)
             return False
+        # A faulty unit whose end is unknown: the fault is shown as the one byte of the token's tag.
         span = self.stream.span(self._base + place, self._base + (stop if stop >= 0 else place + 1))
         actual = None if stop >= 0 else self.token_name(self._data, place)
         error = self.stream.rules.of_status[status].error(span=span, actual=actual)
         raise UnitError(error, Status(status), self.at, self._base + stop if stop >= 0 else -1)
 
     def _too_large(self) -> UnitError:
-        """Return the error of the next unit, which is above the limit `payload_size`, and skip its bytes.
+        """Return the error of the next unit, which is above the limit `payload_size`, and read on to its end.
 
         Raises the error itself if the end cannot be found, or if the unit declares a key that later units need.
         """
@@ -261,7 +266,7 @@ class Units:
         return UnitError(error, Status.MORE, self.at, end)
 
     def _token(self, at: int) -> tuple[int, int, int]:
-        """Tag, number and end of a token at or after the current unit, in the bytes that follow.
+        """Return `(tag, number, end)` of the token at an offset of the stream, reading up to it.
 
         Raises `LayoutError`, and `StopError` at the end of the stream.
         """
@@ -279,7 +284,7 @@ class Units:
         return tag, number, base + end
 
     def _pull(self, at: int) -> bool:
-        """Release the bytes before a position, and read more; False when there are none."""
+        """Release the bytes before an offset of the stream, and read more; False when there are none."""
         drop = min(at, self.reach) - self._base
         self._data, self._base = self._data[drop:], self._base + drop
         return self._more()
@@ -300,17 +305,14 @@ class Units:
         self._base = self.at = self._kept = at
 
     def left(self) -> int:
-        """Number of bytes after the decoded units.  Raises the fault in the wrapping."""
+        """Number of bytes of the stream after the decoded units.  Raises `damage`, such as that of a zstd frame."""
         size = self.reach - self.at + self.stream.rest(self._pieces)
         if self.damage is not None:
             raise self.damage
         return size
 
     def frame_end(self) -> tuple[int, int] | None:
-        """Where the zstd frame ends that has the byte before `at`: bytes of the stream and of the file before that.
-
-        None if it does not end.
-        """
+        """End of the zstd frame with the byte before `at`: (offset in the stream, in the file); None if it is cut."""
         ends = self.stream.frame_ends
         while True:
             while ends and ends[0][0] < self.at:
@@ -326,9 +328,7 @@ class Units:
                 self.damage = error
 
     def trailing(self) -> ExhumeError | None:
-        """The error for bytes after the end of the stream, or after the zstd frames around it, such as those of a
-        second stream; None without any.  Raises the fault in the wrapping.
-        """
+        """The error for bytes after the end of the stream or its zstd frames; None without any.  Raises `damage`."""
         stream = self.stream
         if size := self.left():
             span = stream.span(self.at, self.at + size)
@@ -355,7 +355,7 @@ class Units:
         self.skip(trouble.after)
 
     def close(self) -> None:
-        """Raise the error of the first event that was left out, if one was, or pass that of `trailing` on."""
+        """End the pass: raise the error of the first event that was left out, or report or raise that of `trailing`."""
         if self.unreadable is not None:
             raise self.unreadable
         if self.ended and (error := self.trailing()) is not None:
@@ -370,7 +370,7 @@ class Units:
             self.keep(raw)
 
     def take(self, size: int) -> None:
-        """Pass that many bytes, decoded elsewhere, to `keep`."""
+        """Pass the next `size` bytes, which another decoder has decoded, to `keep`."""
         self.at += size
         self._flush()
 
@@ -381,7 +381,7 @@ class Units:
         self._kept = self.at
 
     def _drop(self) -> None:
-        """Release the bytes that were decoded."""
+        """Release the bytes before `at`, and the ends of frames before it, which `frame_end` no longer needs."""
         self._flush()
         self._data = self._data[self.at - self._base :]
         self._base = self.at
@@ -390,7 +390,7 @@ class Units:
             ends.popleft()
 
     def _check_tag(self, place: int, unit: int) -> None:
-        """Raise KVIR-305 for a byte that is not a token, whatever follows it."""
+        """Raise KVIR-305 if the byte at `place` of `_data` is not a tag: then more bytes are of no use."""
         error = self.misfit(self._data, place)
         if error is not None and not error.short and error.path == "tag":
             span = self.stream.span(self._base + place, self._base + place + 1)
@@ -400,7 +400,7 @@ class Units:
             )  # fmt: skip
 
     def _finish(self, place: int) -> NoReturn:
-        """Raise KVIR-303 or KVIR-304, or the error of the zstd frame, when the bytes end before the stream does."""
+        """Raise KVIR-303, or KVIR-304 for the incomplete token at `place` of `_data`, or `damage`: no bytes follow."""
         end = self._base + len(self._data)
         if self.damage is not None:
             raise UnitError(self.damage, Status.MORE, self.at, -1)
@@ -416,7 +416,7 @@ class Units:
 
 
 def read_preamble(stream: Stream, limits: Limits = DEFAULT_LIMITS) -> Preamble:
-    """The preamble; no more than necessary is read.  Raises the same errors as `Units`."""
+    """Read the preamble, and little more.  Raises the same errors as `Units`."""
     head = stream.head(HEAD)
     try:
         return parse_preamble(head, stream.span(0, len(head)), stream.rules)
@@ -427,7 +427,7 @@ def read_preamble(stream: Stream, limits: Limits = DEFAULT_LIMITS) -> Preamble:
 
 
 def lines(units: Units, how: EventForm, *, jobs: int = 1, target: int = 1 << 20) -> Iterator[bytes]:
-    """Lines of JSON in chunks, in the form that `how` states.
+    """Yield the events as lines of JSON, in the form `how`, in chunks of about `target` bytes; see `chunks` for `jobs`.
 
     Raises the error of an event that cannot be read after all events that can, and other errors after what precedes
     them.

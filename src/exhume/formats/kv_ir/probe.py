@@ -1,4 +1,7 @@
-"""Is this a KV-IR stream?"""
+"""Is this a KV-IR stream?  The probe of CLP IR streams (text messages) shares the code.
+
+Both formats have the same magic number, may be inside zstd frames, and differ in the metadata after the magic number.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,10 @@ TOO_SHORT_CONFIDENCE = 0.2
 """Confidence for each kind of stream where the file ends or is damaged before its metadata state which one it is."""
 
 _OF_TEXT = re.compile(rb'"VERSION"\s*:\s*"v?0\.0\.|"TIMESTAMP_PATTERN"')
+"""What only the metadata of text messages contain: a version 0.0.x, or a pattern of timestamps."""
+
 _VERSION = re.compile(rb'"VERSION"\s*:\s*"[^"]*"')
+"""A complete version: with it, even truncated metadata state which kind of stream it is."""
 
 
 def is_kv_ir(head: bytes) -> bool | None:
@@ -40,7 +46,7 @@ def probe(source: Source | Tree) -> Identification | None:
 
 
 def _parse(preamble: Preamble, where: Span) -> dict[str, Any]:
-    """Parse the metadata with a module that is imported only for files that begin as streams do."""
+    """Parse the metadata.  The module that does it is slow to import, so only files with the magic number import it."""
     from exhume.formats.kv_ir.layout import parse_metadata
 
     return parse_metadata(preamble, where)

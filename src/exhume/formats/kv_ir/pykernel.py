@@ -1,6 +1,10 @@
 """Pure-Python implementation of the KV-IR part of `exhume.native._kernel` (`native.pxi`, `columns.pxi`, `scan.pxi`).
 
 Import `exhume.formats.kv_ir.kernel`, which picks one of the two; the tests in `tests/kv_ir` run against each.
+
+A unit is an event or a declaration of a key.  Keys are the nodes of two trees, auto (of the logger) and user, numbered
+from the root, 0.  A leaf is a key of an event and its value.  An encoded string is a log type (text with marks in place
+of its variables) and the variables.
 """
 
 from __future__ import annotations
@@ -30,11 +34,12 @@ from exhume.formats.kv_ir.pytokens import scan_units as scan_units
 from exhume.formats.kv_ir.units import AUTO, MAX_DEPTH, USER, EventForm, Status, array_value
 
 Known = tuple[int, str, int]
-"""A key: the number of its parent, its name, its type (a tag)."""
+"""A key: `(number of its parent, name, type)`; the type is a tag."""
 
 Leaf = tuple[int, Any]
-"""A node and its value: an `int`, `float`, `bool`, `str`, `None`, `dict` (empty) or `_SplitText`."""
+"""`(node, value)`; the value is an `int`, `float`, `bool`, `str`, `None`, `dict` (empty) or `_SplitText`."""
 
+# The types of the values of a key, by its own type; strings and arrays are checked apart.
 _KINDS: dict[int, tuple[type, ...]] = {
     Tags.NODE_INTEGER: (int,),
     Tags.NODE_REAL: (float,),
@@ -44,14 +49,14 @@ _KINDS: dict[int, tuple[type, ...]] = {
 
 
 PrintEvent = Callable[[tuple[dict[str, Any], dict[str, Any]]], bytes]
-"""Makes the bytes of a log of an event, given as `(auto, user)`."""
+"""Returns the bytes of the text log that an event, given as `(auto, user)`, was made of."""
 
 AS_OBJECTS = EventForm.OBJECTS | EventForm.LOG
-"""Forms that are made of the values themselves."""
+"""Forms for which arrays become lists; in lines of JSON, they keep their text."""
 
 
 class _SplitText:
-    """A string split into a log type and variables."""
+    """An encoded string; `wide`: its variables have eight bytes, not four."""
 
     __slots__ = ("log_type", "variables", "wide")
 
@@ -60,12 +65,14 @@ class _SplitText:
 
 
 class _Array(str):
-    """The text of an array."""
+    """The text of an array, to tell it from other strings."""
 
     __slots__ = ()
 
 
 class _Node:
+    """A declared key; `offset` is that of its declaration in the stream, `depth` its number of ancestors."""
+
     __slots__ = ("depth", "name", "offset", "parent", "raw", "type")
 
     def __init__(self, parent: int, type: int, raw: bytes, depth: int, offset: int) -> None:
@@ -77,8 +84,8 @@ class _Tree:
     """One of the two trees of keys."""
 
     def __init__(self) -> None:
-        self.nodes: list[_Node] = [_Node(-1, Tags.NODE_OBJECT, b"", 0, 0)]
-        self.known: set[tuple[int, int, bytes]] = set()
+        self.nodes: list[_Node] = [_Node(-1, Tags.NODE_OBJECT, b"", 0, 0)]  # by number; the first is the root
+        self.known: set[tuple[int, int, bytes]] = set()  # (parent, type, name) of each
 
     def insert(self, parent: int, type: int, name: bytes, offset: int) -> Status | None:
         """Add a node, or return the status that forbids it."""
@@ -110,6 +117,7 @@ class KvIrDecoder:
         utc_offset: The latest offset from UTC in milliseconds; it was set `utc_changes` times so far.
         encodings: 1 if any text had variables of four bytes, plus 2 if any had variables of eight.
         event: The last event as `(auto, user)`, if objects were requested; it begins at `start`.
+        start: Offset in the stream of the event `event`.
         stopped: What `run` would have returned at the point where `each` stopped.
         refused: Why the encoder rejected an event (a status of `clp_s.write.jsonscan`).
         hold: Whether to stop at the declaration of a key.
@@ -137,8 +145,8 @@ class KvIrDecoder:
         self._encoder: Any = None
         self._exact = False
         self._columns: Columns | None = None
-        self._lines: list[bytes] = []
-        self._size = 0
+        self._lines: list[bytes] = []  # output that was not taken
+        self._size = 0  # bytes of it
 
     def take(self) -> bytes:
         """The lines that were made since the last call."""
@@ -147,7 +155,7 @@ class KvIrDecoder:
         return found
 
     def nodes(self, auto: bool) -> list[tuple[int, int, bytes, int]]:
-        """Parent, type (its tag), name and offset of every node of a tree but the root."""
+        """`(parent, type, name, offset in the stream)` of every node of a tree but the root; the type is a tag."""
         return [(one.parent, one.type, one.raw, one.offset) for one in (self.auto if auto else self.user).nodes[1:]]
 
     def encode_into(self, encoder: Any, exact: bool) -> None:
@@ -158,16 +166,16 @@ class KvIrDecoder:
         self._encoder, self._exact = encoder, exact
 
     def choose_columns(self, kinds: bytes, auto: bytes, user: bytes, print_array: PrintArray) -> None:
-        """Set the columns that `run` fills from now on, on request; earlier columns are dropped.
+        """Set the columns that `run` fills with `EventForm.COLUMNS`; earlier columns are dropped.
 
-        `kinds` has a letter for each, as listed in `pycolumns`.  `auto` and `user` hold the number of the column that
-        each node of the two trees has, the root's first, as int32 (-1: none, as for the nodes after the last).
-        `print_array`: an array's text in UTF-8, and whether any of it is replaced.  Raises `ValueError` if invalid.
+        `kinds` has a letter for each column, as listed in `pytokens`.  `auto` and `user` are arrays of int32: by node
+        of the tree, the root first, the number of its column; -1 for none, as for nodes past the end of the array.
+        `print_array`: see `pytokens.PrintArray`.  Raises `ValueError` for invalid arguments.
         """
         self._columns = Columns(kinds, auto, user, print_array)
 
     def take_columns(self) -> Taken:
-        """The rows added to the columns since the last call; see `pycolumns`.  Raises `ValueError` without columns."""
+        """The rows since the last call, as `pytokens.Taken`.  Raises `ValueError` if no columns were chosen."""
         if self._columns is None:
             raise ValueError("no columns are chosen")
         return self._columns.take()
@@ -175,11 +183,13 @@ class KvIrDecoder:
     def run(self, data: bytes, at: int, end: int, base: int, how: int, target: int) -> tuple[int, int, int, int]:
         """Decode the units of `data[at:end]`; `data` starts `base` bytes into the stream.
 
-        Stops when the lines have `target` bytes, or the columns about as many, or after this many events, where they
-        are only checked; and at each event where objects are requested.
+        `how` is an `EventForm`.  Stops when the output (lines, columns, archive) has `target` bytes; in forms without
+        output, when `events` has reached `target`; and after each event if objects are requested.
 
-        Returns a `Status` and three offsets: of the unit that was not taken, or of what follows; of the fault in it;
-        and of its end, -1 if unknown.  Raises `ValueError` for a range outside of `data`, and without columns.
+        Returns `(status, unit, place, after)`: a `Status`, and offsets in `data` of the unit that was not taken (or of
+        what follows), of the token with the fault, and of the end of the faulty unit, -1 if unknown.
+
+        Raises `ValueError` for a range outside of `data`, and without columns.
         """
         if not 0 <= at <= end <= len(data):
             raise ValueError("outside of the data")
@@ -256,9 +266,13 @@ class KvIrDecoder:
         return last
 
     def _event(self, data: bytes, at: int, end: int) -> tuple[tuple[list[Leaf], list[Leaf]], int]:
-        """Return the node and value of each leaf, `(auto, user)`, and the offset after the event."""
+        """Return the leaves of an event, `(auto, user)`, and the offset after it.
+
+        In the bytes, each key of the logger (negative) is followed by its value; then come the user's keys, and then
+        the values of these.
+        """
         auto: list[Leaf] = []
-        keys: list[int] = []
+        keys: list[int] = []  # of the user
         tag, key, after = token(data, at, end)
         while tag in KEYS:
             if key >= 0:
@@ -317,6 +331,7 @@ class KvIrDecoder:
         found: list[Any] = []
         for tree, some, root in zip((self.auto, self.user), leaves, (b"@", b""), strict=True):
             nodes = [node for node, _ in some]
+            # The order of columns in the archive: that of the event, or the one in which clp-s would encode it.
             places = range(len(some)) if self._exact else order_of(nodes, reserved=tree is self.user)
             for at in places:
                 node, value = some[at]
@@ -342,7 +357,7 @@ class KvIrDecoder:
         if type == Tags.NODE_ARRAY:
             return encoder.LeafValue(keys, NodeType.UNSTRUCTURED_ARRAY, value)
         if type == Tags.NODE_REAL:
-            text = _line(value) if self._exact else f"{value:.9f}"
+            text = _line(value) if self._exact else f"{value:.9f}"  # clp-s keeps nine digits after the point
             return encoder.LeafValue(keys, NodeType.FLOAT, text.encode(), encoder.double_bits(value), self._exact)
         if type == Tags.NODE_OBJECT:
             return encoder.LeafValue(keys, NodeType.NULL_VALUE if value is None else NodeType.OBJECT)
@@ -369,7 +384,10 @@ class KvIrDecoder:
         return None
 
     def _give(self, leaves: Sequence[list[Leaf]], how: int) -> Status | None:  # noqa: C901 - in the kernel's order
-        """Add an event to the output in the form `how` (0: only check its values); return the fault found, or None."""
+        """Add an event to the output in the form `how` (0: only check its values); return the fault found, or None.
+
+        Strings are decoded only for pairs that are wanted, and all of them when values are checked.
+        """
         if how & EventForm.ENCODE:
             return self._encode(leaves)
         if how & EventForm.COLUMNS:
@@ -396,7 +414,7 @@ class KvIrDecoder:
                         if _array(value) is None:
                             return Status.ARRAY
                 if wanted:
-                    into = root
+                    into = root  # the object that the value is a member of; missing ones on the path are made
                     for above in tree.path(tree.nodes[node].parent):
                         into = into.setdefault(tree.nodes[above].name, {})
                     into[tree.nodes[node].name] = _array(value) if how & AS_OBJECTS and type(value) is _Array else value
@@ -422,12 +440,12 @@ class KvIrDecoder:
 
 
 class KvIrEncoder:
-    """Encodes lines of JSON; here it takes none, and leaves all of them to the writer.
+    """Encodes lines of JSON as units; here it takes none, and leaves all of them to `writer.KvIrWriter.write`.
 
     Args:
         auto: Numbers of the logger's declared keys, by (parent number, name, type tag).  New keys are added.
         user: Those of the user.
-        names: The members of a line that hold the pairs of the logger and of the user; None: a line has the user's.
+        names: The members of a line with the pairs of the logger and of the user; None: a line has the user's pairs.
 
     Attributes:
         events: How many events were encoded.
@@ -437,7 +455,7 @@ class KvIrEncoder:
         self.events = 0
 
     def feed(self, data: bytes, start: int) -> int:
-        """Encode whole lines of `data` from `start` on; return where the first one begins that it does not take."""
+        """Encode whole lines of `data` from `start` on; return the offset of the first line that was not encoded."""
         return start
 
     def take(self) -> bytes:
@@ -446,7 +464,12 @@ class KvIrEncoder:
 
 
 def _check(tree: _Tree, leaves: list[Leaf]) -> Status | None:
-    """Check that all keys are declared, values have the types of their keys, and no object has a name twice."""
+    """Check that all keys are declared, values have the types of their keys, and no object has a name twice.
+
+    Returns the first fault, or None.
+    """
+    # By (parent, name), which keys of different types can share: the node that has it in this event, and whether it has
+    # a value (True) or is an object with members.
     used: dict[tuple[int, bytes], tuple[int, bool]] = {}
     for node, value in leaves:
         if not 0 < node < len(tree.nodes):
@@ -464,6 +487,7 @@ def _check(tree: _Tree, leaves: list[Leaf]) -> Status | None:
         if name in used:
             return Status.NESTED if used[name] == (node, False) else Status.TWICE
         used[name] = (node, True)
+        # The objects around the value, the innermost first, up to one that another value has entered already.
         for above in reversed(tree.path(one.parent)):
             name = (tree.nodes[above].parent, tree.nodes[above].raw)
             if name in used:
@@ -477,15 +501,15 @@ def _check(tree: _Tree, leaves: list[Leaf]) -> Status | None:
 
 
 def order_of(nodes: list[int], *, reserved: bool) -> list[int]:
-    """The positions of values in the order in which clp-s encodes them, which is the order of its hash table.
+    """The positions of the `nodes` in the order in which clp-s encodes their values: that of its hash table.
 
-    Buckets are ordered with the newest first, and so do the values in a bucket; a larger table is filled from a smaller
-    one in that order.  Values of the user go into one that is large enough from the start (`reserved`).
+    Buckets are ordered with the newest first, and so are the values in a bucket; a larger table is filled from a
+    smaller one in that order.  Values of the user go into one that is large enough from the start (`reserved`).
     """
-    size = _buckets(len(nodes)) if reserved else _buckets(12)
-    done: list[int] = []
+    size = _buckets(len(nodes)) if reserved else _buckets(12)  # the size with which clp-s creates a table
+    done: list[int] = []  # positions in the table so far, in its order
     while True:
-        filled = len(nodes) if reserved else min(len(nodes), size)
+        filled = len(nodes) if reserved else min(len(nodes), size)  # how many values fit
         table: dict[int, list[int]] = {}
         for at in (*done, *range(len(done), filled)):
             table.setdefault(nodes[at] % size, []).insert(0, at)
@@ -508,11 +532,11 @@ PRIMES = (
     11113, 12011, 12983, 14033, 15173, 16411, 17749, 19183, 20753, 22447, 24281, 26267, 28411, 30727, 33223, 35933,
     38873, 42043, 45481, 49201, 53201, 57557, 62233, 67307, 72817, 78779, 85229, 92203, 99733, 107897, 116731, 126271,
 )  # fmt: skip
-"""Number of buckets of such a table."""
+"""The possible numbers of buckets of such a table; larger ones are not needed for events."""
 
 
 def _is_text(text: str) -> bool:
-    """Whether the bytes are UTF-8."""
+    """Whether the bytes that `text` was decoded from (with `surrogateescape`) are UTF-8."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
@@ -521,7 +545,10 @@ def _is_text(text: str) -> bool:
 
 
 def _array(text: str) -> Any:
-    """The value of the JSON text of an array; None when the text is not an array."""
+    """The value of the JSON text of an array; None when the text is not an array, or has line breaks.
+
+    Serializers never write line breaks, and an array is printed as it is within a line of JSON.
+    """
     if not text.startswith("[") or "\n" in text or "\r" in text:
         return None
     try:

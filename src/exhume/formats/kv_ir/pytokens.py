@@ -1,4 +1,8 @@
-"""Tokens, ends of units and columns for the interpreted kernel: events of a stream in the buffers of Arrow's columns.
+"""Parts of the pure-Python kernel: reading tokens, finding where units end, and filling the buffers of Arrow columns.
+
+A unit is an event or a declaration of a key, and consists of tokens (a tag byte and a number or string).  Keys are the
+nodes of two trees: of the logger (space 0) and of the user (space 1).  An encoded string is a marker, its variables and
+its log type.
 
 A column is of one of these kinds:
 
@@ -37,7 +41,10 @@ from exhume.formats.kv_ir.units import Status
 from exhume.tuples import NamedTuple
 
 APART = frozenset((Tags.FOUR_BYTE_ENCODING, Tags.EIGHT_BYTE_ENCODING))
+"""Markers that begin an encoded string."""
+
 _VARIABLES = VARIABLE_TEXTS | {Tags.VARIABLE_4, Tags.VARIABLE_8}
+# Values of one token.
 _VALUES = INTEGERS | TEXTS | {Tags.REAL, Tags.TRUE_VALUE, Tags.FALSE_VALUE, Tags.EMPTY_OBJECT, Tags.NULL_VALUE}
 
 
@@ -54,22 +61,28 @@ class StopError(Exception):
 
 
 def token(data: bytes, at: int, end: int) -> tuple[int, Any, int]:
-    """The tag of a token, its number or bytes, and the offset of its end.  Raises `StopError` where it is not whole."""
+    """Return `(tag, number or bytes, end)` of the token at `at`.  Raises `StopError` if it is incomplete or invalid."""
     try:
         after, tag, one, two, four, eight, real, _, _, _, start, stop = flat_token(data, at, end)
     except LayoutError:
         raise StopError(Status.MORE, at) from None
     if tag == Tags.REAL:
         return tag, real, after
+    # Absent fields are 0: the sum is the number of the width that is present.
     return tag, (bytes(data[start:stop]) if start else one + two + four + eight), after
 
 
 def scan_units(data: bytes, at: int, target: int) -> tuple[int, int, int, list[tuple[int, int]]]:
-    """Find where units of `data` end from `at` on, and check nothing else; stop at `target` or after it.
+    """Find where units of `data` end from `at` on, and check nothing else; stop at the first end at or after `target`.
 
-    Returns: `FULL`, or `END` where the end of the stream is there, or `MORE` or `UNEXPECTED` (a unit that is not
-    rejected here may be so all the same); where the unit starts that was not passed; where in it something does not
-    fit; and start and end of each declaration of a key.  Raises `ValueError` for a position outside of `data`.
+    Returns `(status, unit, place, declared)`:
+        status: `FULL` at the target; `END` before the token that ends the stream; `MORE` or `UNEXPECTED` in a unit that
+            is incomplete or invalid.  Decoding may reject a unit that is accepted here.
+        unit: Offset of the unit that was not passed.
+        place: Offset of the token in it that ends the scan.
+        declared: Start and end of each declaration of a key.
+
+    Raises `ValueError` for a position outside of `data`.
     """
     end = len(data)
     if not 0 <= at <= end:
@@ -81,7 +94,7 @@ def scan_units(data: bytes, at: int, target: int) -> tuple[int, int, int, list[t
             if tag == Tags.END_OF_STREAM:
                 return Status.END, at, at, declared
             if tag in NODES:
-                for _ in range(2):
+                for _ in range(2):  # parent and name
                     _, _, after = token(data, after, end)
                 declared.append((at, after))
             elif tag in KEYS or tag == Tags.EMPTY_OBJECT:
@@ -95,20 +108,20 @@ def scan_units(data: bytes, at: int, target: int) -> tuple[int, int, int, list[t
 
 
 Read = Callable[[int], tuple[int, int, int]]
-"""Returns the tag of the token at an offset, its number and its end."""
+"""Returns `(tag, number, end)` of the token at an offset."""
 
 
 def pass_event(read: Read, at: int) -> int:
-    """Return where an event ends.  Raises `StopError` for a token that does not belong there."""
+    """Return the end of the event at `at`.  Raises `StopError` for a token that does not belong there."""
     tag, key, after = read(at)
-    while tag in KEYS and key < 0:
+    while tag in KEYS and key < 0:  # pairs of the logger
         at = _pass_value(read, after)
         tag, key, after = read(at)
     if tag == Tags.EMPTY_OBJECT:
         return after
     if tag not in KEYS:
         raise StopError(Status.UNEXPECTED, at)
-    count = 0
+    count = 0  # of the user's keys, all of which precede the values
     while tag in KEYS:
         count, at = count + 1, after
         tag, _, after = read(at)
@@ -118,7 +131,7 @@ def pass_event(read: Read, at: int) -> int:
 
 
 def _pass_value(read: Read, at: int) -> int:
-    """Where a value ends."""
+    """Return the end of the value at `at`.  Raises `StopError` for a token that does not belong there."""
     tag, _, after = read(at)
     if tag in APART:
         while tag in APART or tag in _VARIABLES:
@@ -134,20 +147,25 @@ def _pass_value(read: Read, at: int) -> int:
 
 
 PrintArray = Callable[[list[Any]], tuple[bytes, bool]]
+"""Returns `(text of an array in UTF-8, whether any of it was replaced by U+FFFD)`."""
 
 Buffer = Any
 """Types with the buffer protocol."""
 
 Buffers = tuple[int, Buffer, Buffer, Buffer]
-"""A column as Arrow stores it: the number of nulls, the bitmap of valid values (None: all), the ends of strings (None:
-no strings), and the data.
+"""A column as Arrow stores it: `(number of nulls, bitmap of valid values, ends of strings, data)`.
+
+The bitmap is None if all values are valid, and the ends are None for values that are not strings.
 """
 
 Taken = tuple[Buffer, list[Buffers | None], tuple[int, int, int]]
-"""The size of the strings of each row, as int64; the columns, None for one with nothing but nulls; and three counts:
-strings that were not UTF-8, integers that were rounded, and values of mixed types that were turned into text.
+"""`(sizes, columns, losses)`.
+
+The size of the strings of each row in bytes, as int64; the columns, None for one with nothing but nulls; and three
+counts: strings that were not UTF-8, integers that were rounded, and values of mixed types that were turned into text.
 """
 
+# The types of values that a column of a kind accepts.
 _TYPES: dict[str, tuple[type, ...]] = {
     "l": (int,),
     "g": (int, float),
@@ -158,16 +176,22 @@ _TYPES: dict[str, tuple[type, ...]] = {
 
 
 class _Lost(NamedTuple):
+    """Counts of losses, as `Taken` lists them."""
+
     bad_texts: int = 0
     rounded: int = 0
     mixed: int = 0
 
 
 class Columns:
-    """Columns, the nodes whose values they get, and what has been added to them since they were taken.
+    """Columns, the nodes whose values they get, and the rows added to them since they were last taken.
 
     Attributes:
-        size: About how many bytes the columns take when they are taken now.
+        size: About how many bytes the columns take if they are taken now.
+        places: For each of the two trees, the column of each node; -1: none.
+        sizes: By row, the bytes of its strings.
+        values: By column, the values by row; rows without one are null.
+        lost: Counts of losses.
     """
 
     kinds: str
@@ -187,6 +211,7 @@ class Columns:
         self._begin()
 
     def _begin(self) -> None:
+        """Empty the columns."""
         self.sizes: array[int] = array("q")
         self.values: list[dict[int, Any]] = [{} for _ in self.kinds]
         self.lost: _Lost = _Lost()
@@ -197,11 +222,11 @@ class Columns:
 
     @property
     def size(self) -> int:
-        used = sum(map(bool, self.values))
+        used = sum(map(bool, self.values))  # columns with any value: eight bytes for each row, as do the sizes
         return sum(self.sizes) + self.sizes.itemsize * len(self.sizes) * (1 + used)
 
     def take(self) -> Taken:
-        """The values added since the last call."""
+        """Return the rows added since the last call, and empty the columns."""
         lost = self.lost
         found = list(map(self._buffers, self.kinds, self.values))
         taken = self.sizes, found, (lost.bad_texts, lost.rounded, lost.mixed)
@@ -230,6 +255,7 @@ class Columns:
 
 
 def _bits(count: int, rows: Any) -> bytes:
+    """Return `count` bits, lowest first, of which those of the `rows` are set."""
     bits = bytearray(count + 7 >> 3)
     for row in rows:
         bits[row >> 3] |= 1 << (row & 7)
@@ -237,13 +263,13 @@ def _bits(count: int, rows: Any) -> bytes:
 
 
 class Row:
-    """An event on its way into columns."""
+    """A row that is not yet part of its columns: an event may turn out to be faulty after some of its values."""
 
     def __init__(self, columns: Columns) -> None:
         self._columns = columns
-        self._values: dict[int, Any] = {}
-        self._lost = columns.lost
-        self._size = 0
+        self._values: dict[int, Any] = {}  # by column
+        self._lost = columns.lost  # the counts with those of this row
+        self._size = 0  # bytes of its strings
 
     def column(self, space: int, node: int) -> int | None:
         """The column of a node of one of the trees; None when it has none, or has a value already."""
@@ -252,7 +278,7 @@ class Row:
         return None if place < 0 or place in self._values else place
 
     def add(self, column: int, value: Any) -> Status | None:
-        """Add a value, unless the column cannot have it."""
+        """Add a value; return the status that forbids it, or None.  Nulls and objects add nothing."""
         if value is None or isinstance(value, dict):
             return None
         kind = self._columns.kinds[column]

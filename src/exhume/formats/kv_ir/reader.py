@@ -1,4 +1,8 @@
-"""`KvIrArchive`: a KV-IR stream, opened for reading: opening reads the preamble, the rest goes from front to back.
+"""`KvIrArchive`: a KV-IR stream, opened for reading.
+
+Opening reads the preamble (magic number and metadata).  Everything else is a pass over the units (events and
+declarations of keys) from front to back.  Keys form two trees: auto-generated ones, which the logger adds itself, and
+those of its user.
 
 Spec: `docs/formats/kv_ir.md`, "Bytes".
 """
@@ -31,7 +35,7 @@ if TYPE_CHECKING:
 U = TypeVar("U", bound=Units)
 
 PAIRS = {"user": EventForm.USER, "auto": EventForm.AUTO, "both": EventForm.BOTH}
-"""Which pairs of events are given."""
+"""Values of the option `pairs`: which pairs of an event are returned."""
 
 
 def open_archive(source: Source | Tree, *, limits: Limits = DEFAULT_LIMITS) -> KvIrArchive:
@@ -42,7 +46,7 @@ def open_archive(source: Source | Tree, *, limits: Limits = DEFAULT_LIMITS) -> K
 
 
 class StreamArchive(RecordArchive):
-    """Base of streams of any kind of units.
+    """Base of open streams of both kinds: key-value pairs (`KvIrArchive`) and text messages (CLP IR).
 
     Attributes:
         schema: The id of the specification.
@@ -66,7 +70,7 @@ class StreamArchive(RecordArchive):
         """A new pass over the units."""
 
     def reporting(self, units: U) -> U:
-        """A pass over the units that reports what it leaves out to `left_out`."""
+        """Return the pass `units`, after it was set to report what it leaves out to the archive's `left_out`."""
         units.left_out = self.left_out
         return units
 

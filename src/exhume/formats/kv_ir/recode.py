@@ -30,6 +30,8 @@ def recode(
 
     Without a `codec`, the name of the output decides (`.zst`); `stored` means `none`.  Raises `WriterError` for another
     codec, and the error of a damaged zstd frame around the stream.
+
+    The signature is the one that all formats share: `limits` and `jobs` have no effect here.
     """
     if codec is None:
         codec = "zstd" if os.fspath(output).endswith(".zst") and not stored else "none"

@@ -1,7 +1,8 @@
 """A stream converted to clp-s archives in memory, so that their queries, projections and counts work on it too.
 
 Records keep the order of the events, and floats keep every digit.  Each archive has about `SIZE` bytes of columns, so
-that a stream of any length can be processed.
+that a stream of any length can be processed.  With several jobs, blocks of the stream are encoded in other threads; the
+archive then adopts (takes over) their columns.  A growing stream is one that its logger is still writing.
 """
 
 from __future__ import annotations
@@ -36,7 +37,11 @@ ROOTS: dict[str, Roots] = {
     "auto": ((b"@", None),),
     "both": ((b"@", AUTO.encode()), (b"", USER.encode())),
 }
-"""Which roots of the schema tree are printed for which pairs."""
+"""For each choice of pairs, the roots of the schema tree that are printed: `(key of the root, member)`.
+
+The logger's pairs have the root `@`, those of the user the one without a name.  A member None stands for the record
+itself.
+"""
 
 
 def archives(
@@ -47,15 +52,17 @@ def archives(
     jobs: int = 1,
     pieces: Iterator[bytes] | None = None,
 ) -> Iterator[ClpSArchive]:
-    """Yield archives that together hold the events of a stream, in their order.
+    """Yield archives that together contain the events of a stream, in their order, each of about `size` bytes.
 
-    `timestamp_key` names the key whose values are times, as in `@timestamp.unix_millisecs`.  So many `jobs` encode
-    parts of the stream and compress the archives (0: one per core), which are those of one.  Raises the error of the
-    first damage once the events before it were yielded, and `WriterError` for a `timestamp_key` that is not a key path.
+    `timestamp_key` names the key whose values are times, as in `@timestamp.unix_millisecs`.  `jobs` threads encode
+    parts of the stream and compress the archives (0: one per core); the archives are identical for any number.  Raises
+    the error of the first damage once the events before it were yielded, and `WriterError` for a `timestamp_key` that
+    is not a key path.
 
-    `pieces` are those of a stream that grows: an empty one yields what came before it as an archive.
+    `pieces` are the bytes of a growing stream; an empty chunk means that more is waited for, and yields what came
+    before it as an archive.  Without `pieces`, the stream's file is read.
     """
-    # What these archives hold was in memory: a lower limit would only keep a sound event from being searched.
+    # What these archives contain was in memory: a lower limit would only keep an intact event from being searched.
     limits = stream.limits._replace(payload_size=max(stream.limits.payload_size, DEFAULT_LIMITS.payload_size))
     options = WriterOptions(timestamp_key=timestamp_key, level=1, target_encoded_size=size, jobs=jobs)
     events = Ingest(stream.name, exact=True, limits=limits)
@@ -65,15 +72,16 @@ def archives(
     final = False
 
     def finished() -> ClpSArchive:
+        """Write the current archive into memory, and open it."""
         ranges: list[tuple[int, int, dict[str, Any]]] = [(0, made.encoder.records, {"_filename": stream.name})]
         head, sections = parts_of_archive(made.encoder, made.patterns, options, ranges, 0)
         data = b"".join([head, *(piece for pieces in sections for piece in pieces)])
         return ClpSArchive(BytesSource(data, stream.name), limits=limits)
 
-    pauses = False
+    pauses = False  # whether the block is the empty chunk before a wait
     source = Stream(stream.source) if pieces is None else None
     blocks = _blocks(source, encoders, jobs) if source else _growing(pieces or iter(()))
-    # Take the next block: already encoded, or as bytes.
+    # Take the next block: already encoded, or as bytes, or the error after them.
     for block in blocks:
         failure: ExhumeError | None = None
         if isinstance(block, ExhumeError):
@@ -85,9 +93,10 @@ def archives(
         else:
             final, pauses = block.data is None, pieces is not None and block.data == b""
             events.push(block.data or b"", final=final, wait=not pauses)
+        # Encode the bytes that were pushed.  When the archive is full, or at a pause, finish it and begin a new one.
         while problem is None and not events.ended:
             status, problem = events.run(made.encoder, size, final=final)
-            if status == Status.RECORD:
+            if status == Status.RECORD:  # the archive cannot store an event
                 problem = checks.VALUE_TYPE.error(REASONS[Refusal(events.encoder_fault)], span=stream.stream.span(0, 0))
             is_pause = pauses and status == Status.MORE
             if not is_pause and status not in (Status.FULL, Status.NO_ROOM):
@@ -107,9 +116,9 @@ def archives(
 
 
 def _once(archive: ClpSArchive) -> Iterator[ClpSArchive]:
-    """Yield an archive, which ends with the next step.
+    """Yield an archive, and release it when the caller takes the next one.
 
-    Its parts refer to each other and would wait for the collector, which may leave the memory of dozens of archives.
+    Its objects refer to each other: only the garbage collector would free them, perhaps after dozens of archives.
     """
     yield archive
     archive.close()

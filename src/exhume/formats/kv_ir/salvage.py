@@ -4,6 +4,10 @@ Inside zstd frames, everything after the first block that does not decompress is
 reading resumes at the next plausible units after the damage.  Keys are numbered in the order of declaration, so after a
 gap their numbers are unknown.  A logger declares keys right before the first event that uses them, and the last of
 these has the highest number in that event; this yields the numbers again.  Events whose keys stay unknown are omitted.
+
+A unit is an event or a declaration of a key.  A group is the declarations before an event, and that event.  Fillers are
+made-up declarations in place of those lost in a gap, so that later keys get the numbers that they had.  Keys form two
+trees (auto: of the logger, or of its user), which are numbered separately.
 """
 
 from __future__ import annotations
@@ -52,9 +56,10 @@ EVENTS = 10_000
 """Events between two reports of progress."""
 
 NO_TARGET = 1 << 62
-"""More than there can be events in the available bytes."""
+"""A target of output that is never reached: decode all available bytes."""
 
 UNKNOWN_KEYS = "which keys these are cannot be determined"
+"""The reason in the report for events after a gap that are omitted."""
 
 
 def salvage(
@@ -81,20 +86,23 @@ def salvage(
 
 @dataclass(slots=True)
 class Unit:
-    """A unit, known by its tokens alone: a declared key (`auto`: of the logger), or an event with its keys by tree."""
+    """A unit, known by its tokens alone: a declaration of a key, an event, or the end of the stream."""
 
     at: int
     end: int
-    node: bool = False
-    auto: bool = False
-    ends: bool = False
-    keys: tuple[list[int], list[int]] = field(default_factory=lambda: ([], []))
+    node: bool = False  # a declaration of a key
+    auto: bool = False  # of that key: whether it is one of the logger
+    ends: bool = False  # the end of the stream
+    keys: tuple[list[int], list[int]] = field(default_factory=lambda: ([], []))  # of an event: (logger's, user's)
 
 
 _STARTS = re.compile(b"[" + re.escape(bytes(sorted({*KEYS, *NODES, Tags.EMPTY_OBJECT}))) + b"]", re.DOTALL)
+"""A byte with which a declaration of a key or an event can start."""
 
 
 class _Salvage(StreamSalvage[Units]):
+    """The recovery of one KV-IR stream; the base class searches for events after damage and accounts for all bytes."""
+
     starts = _STARTS
     no_end = checks.NO_END
     unit = "unit"
@@ -103,17 +111,20 @@ class _Salvage(StreamSalvage[Units]):
         """Prepare to recover the events of a stream."""
         super().__init__(Stream(source), source, limits, report, progress)
         self.unsure: set[bool] = set()
-        """Trees (of the logger: True) that may have declared keys in a gap."""
-        self.fillers = 0
+        """Trees (of the logger: True) for which declarations may be lost in a gap.
+
+        While there is any, the decoder stops before each declaration (`hold`), and `_group` examines what follows.
+        """
+        self.fillers = 0  # how many were made so far, to give them different names
 
     def _write(self, out: Callable[[bytes], object], *, lines: bool) -> None:
         """Pass the recovered stream to `out` in chunks, or its events as JSON `lines`."""
         self.out, self.how = out, EventForm.BOTH if lines else EventForm.CHECK
         units = self.units
-        start = units.at
+        start = units.at  # 0 if the preamble is lost
         if not lines:
             out(build_preamble(units.preamble.encoding, units.preamble.metadata))
-            units.keep = out
+            units.keep = out  # a stream gets the bytes of the intact units unchanged; nothing is decoded for it
         if start:
             self._account(0, start, Outcome.REBUILT, "preamble")
         self._walk(start)
@@ -131,7 +142,7 @@ class _Salvage(StreamSalvage[Units]):
         except ExhumeError as error:
             self.report.notes.append(f"{error.message}: rebuilt")
         if self.stream.wrapped:
-            return None
+            return None  # what precedes the damage of a frame is less than a preamble, and nothing follows it
         return Units(self.stream, self.limits, preamble=Preamble(Encodings.FOUR_BYTE, 0, default_metadata()))
 
     def _check_metadata(self, units: Units) -> None:
@@ -149,7 +160,7 @@ class _Salvage(StreamSalvage[Units]):
     def _walk(self, start: int) -> None:
         """Write the events after `start`; at damage, continue where the next readable units begin."""
         units, decoder = self.units, self.units.decoder
-        good = start
+        good = start  # start of the readable bytes that are not accounted for; -1 when nothing more can be read
         if not start:
             good = self._skip_damage(0, 0, "the preamble is lost", None)
             if good < 0:
@@ -157,9 +168,9 @@ class _Salvage(StreamSalvage[Units]):
         while True:
             before = decoder.events
             try:
-                units.step(self.how, WINDOW if self.how else decoder.events + EVENTS)
+                units.step(self.how, WINDOW if self.how else decoder.events + EVENTS)  # bytes of lines, or events
                 trouble = None
-            except HeldError:
+            except HeldError:  # a declaration after a gap
                 self._account(good, units.at, Outcome.RECOVERED, "events")
                 good = self._group()
                 trouble = None
@@ -188,23 +199,26 @@ class _Salvage(StreamSalvage[Units]):
                 self.out(found)
 
     def _resume_offset(self, trouble: UnitError) -> int:
-        """Continue as for any stream; a fault that loses count of the keys makes the numbers of new ones unknown."""
+        """Continue as for any stream; after a fault in a declaration, the numbers of later keys are unknown."""
         if trouble.status in checks.LOSES_COUNT:
             self._doubt()
         return super()._resume_offset(trouble)
 
     def _lost_with(self, trouble: UnitError) -> str:
-        """A declaration of a key, or an event."""
+        """Whether the unit was a declaration of a key, or an event: the word under which the report counts it."""
         return "keys" if trouble.status in checks.LOSES_COUNT else "events"
 
     def _doubt(self) -> None:
-        """Notes that the numbers of new keys are unknown from here on."""
+        """Note that the numbers of new keys are unknown from here on, since declarations may be lost."""
         self.unsure = {True, False}
         self.units.decoder.hold = True
 
     def _is_credible(self, data: bytes, at: int) -> bool:
-        """Whether credible units start there: events whose keys can be identified."""
-        counts, unsure = self._counts(), {True, False}
+        """Whether credible units start at `at`: `TRIALS` events in a row whose keys can be identified.
+
+        Fewer are sufficient if the stream ends after them, exactly at the end of the data.
+        """
+        counts, unsure = self._counts(), {True, False}  # as after a gap before these units
         for seen, group in enumerate(_groups(data, at), 1):
             if group[-1].ends:
                 return seen > 1 and group[-1].end == len(data)
@@ -213,6 +227,7 @@ class _Salvage(StreamSalvage[Units]):
                 return False
             if seen == TRIALS:
                 return True
+            # Count as if the group was accepted; its declarations tell the numbers of their trees again.
             new = Counter(unit.auto for unit in group if unit.node)
             for auto in (True, False):
                 counts[auto] += fillers[auto] + new[auto]
@@ -231,7 +246,7 @@ class _Salvage(StreamSalvage[Units]):
         units, decoder = self.units, self.units.decoder
         start = units.at
         data, group = self._next_group()
-        if group is None:  # no event follows the keys: from there on their numbers could be any
+        if group is None:  # no event in the window could determine the numbers of these keys
             keys = list(takewhile(lambda unit: unit.node, _units(data, 0)))
             if not keys:
                 return self._skip_damage(start, start + 1, UNKNOWN_KEYS, None)
@@ -242,6 +257,7 @@ class _Salvage(StreamSalvage[Units]):
         fillers = _fillers(group, self._counts(), self.unsure)
         if fillers is None:
             return self._leave(start + group[-1].end, "events")
+        # Declare the fillers to the decoder and, if a stream is written, in it.
         decoder.hold = False
         for auto, count in fillers.items():
             for _ in range(count):
@@ -253,7 +269,8 @@ class _Salvage(StreamSalvage[Units]):
         self.unsure -= {unit.auto for unit in group if unit.node}
         if not self.unsure:
             return start
-        raw = data[: group[-1].end]  # the keys of this group are known: take them, and stop before the next
+        # One tree is still unsure: decode this group alone, whose keys are known, and stop before the next declaration.
+        raw = data[: group[-1].end]
         status, done, *_ = decoder.run(raw, 0, len(raw), start, self.how, NO_TARGET)
         decoder.hold = True
         units.take(done)
@@ -263,7 +280,7 @@ class _Salvage(StreamSalvage[Units]):
         return self._leave(start + len(raw), "events", rule=checks.OF_STATUS[status])
 
     def _next_group(self) -> tuple[bytes, list[Unit] | None]:
-        """The bytes from here on and the units in them up to the first event; None when a window holds no event."""
+        """Return `(bytes from here on, first group in them)`; the group is None if a window of bytes has no event."""
         units = self.units
         while True:
             data = units.window(units.at, units.reach)
@@ -272,7 +289,10 @@ class _Salvage(StreamSalvage[Units]):
                 return data, group
 
     def _leave(self, end: int, kind: str, count: int = 1, rule: Rule | None = None) -> int:
-        """Leave out everything before `end`."""
+        """Leave out the bytes before `end`, and report `count` units of a `kind` as lost: by `rule`, or for their keys.
+
+        Returns `end`, where recovery continues.
+        """
         self.report.add_lost(kind, count)
         why, code = (rule.title, rule.code) if rule else (UNKNOWN_KEYS, None)
         self._account(self.units.at, end, Outcome.LOST, "unit", why, code)
@@ -281,18 +301,22 @@ class _Salvage(StreamSalvage[Units]):
 
 
 def _fillers(group: list[Unit], counts: dict[bool, int], unsure: set[bool]) -> dict[bool, int] | None:
-    """Number of keys of each tree that were declared in the gap before a group; None if that is unknown."""
+    """Number of keys of each tree that were declared in the gap before a group; None if that cannot be determined.
+
+    `counts`: by tree, the number of declared keys, with the root; `unsure`: the trees that can have any in the gap.
+    """
     event = group[-1]
     out: dict[bool, int] = {}
     for auto in (True, False):
         keys = event.keys[0 if auto else 1]
         new = sum(unit.node and unit.auto == auto for unit in group)
+        # The last declaration of the group has the highest number in its event: what is missing up to it was lost.
         highest = max(keys, default=0)
         missing = highest - (counts[auto] + new - 1) if new else 0
         if (new and not keys) or missing < 0 or (missing and auto not in unsure):
             return None
         if not new and highest >= counts[auto]:
-            return None
+            return None  # the event has a key whose declaration is lost
         out[auto] = missing
     return out
 
@@ -315,8 +339,9 @@ def _units(data: bytes, at: int) -> Iterator[Unit]:
 
 
 def _unit(data: bytes, start: int) -> Unit | None:
-    """The unit whose tokens start there; None when they form none (or a change of the UTC offset)."""
+    """Parse the unit at `start`; None if the tokens there are not a unit, or are a change of the UTC offset."""
     try:
+        # A declaration of a key: type, parent (negative in the logger's tree), name.
         tag, _, at = parse_token(data, start, len(data))
         if tag in NODES:
             tag, parent, at = parse_token(data, at, len(data))
@@ -324,6 +349,7 @@ def _unit(data: bytes, start: int) -> Unit | None:
             return Unit(start, at, node=True, auto=parent < 0) if name in TEXTS else None
         if tag == Tags.END_OF_STREAM:
             return Unit(start, at, ends=True)
+        # An event: pairs of the logger (key and value), then the user's keys, then their values.
         keys: tuple[list[int], list[int]] = ([], [])
         at = start
         while True:
@@ -331,10 +357,10 @@ def _unit(data: bytes, start: int) -> Unit | None:
             if tag not in KEYS:
                 break
             at = after
-            keys[key >= 0].append(key if key >= 0 else -1 - key)
+            keys[key >= 0].append(key if key >= 0 else -1 - key)  # the logger's keys are stored as -1 - number
             if key < 0:
                 if keys[1]:
-                    return None
+                    return None  # a key of the logger after one of the user
                 at = _value(data, at)
         if not keys[1]:
             return Unit(start, after, keys=keys) if tag == Tags.EMPTY_OBJECT else None
@@ -346,18 +372,22 @@ def _unit(data: bytes, start: int) -> Unit | None:
 
 
 class _NoValueError(Exception):
-    pass
+    """The tokens where a value should be are not one."""
 
 
 _SIMPLE = INTEGERS | TEXTS | {Tags.REAL, Tags.TRUE_VALUE, Tags.FALSE_VALUE, Tags.NULL_VALUE, Tags.EMPTY_OBJECT}
+"""Values of one token."""
+
 _APART = {Tags.FOUR_BYTE_ENCODING: Tags.VARIABLE_4, Tags.EIGHT_BYTE_ENCODING: Tags.VARIABLE_8}
+"""The first token of an encoded string, and the token of its numeric variables."""
 
 
 def _value(data: bytes, at: int) -> int:
-    """The end of the value that starts there."""
+    """The end of the value at `at`.  Raises `_NoValueError`, and `LayoutError` for bytes that are not a token."""
     tag, _, at = parse_token(data, at, len(data))
     if tag in _SIMPLE:
         return at
+    # An encoded string: any number of variables, then the log type.
     number = _APART.get(Tags(tag))
     while number is not None:
         tag, _, at = parse_token(data, at, len(data))

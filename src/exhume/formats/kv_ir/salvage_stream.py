@@ -1,4 +1,8 @@
-"""Recovery of damaged streams, of KV-IR and of text: search for events, and accounts of all bytes."""
+"""Recovery of damaged streams, of KV-IR and of text: search for events, and accounts of all bytes.
+
+A unit is an event, or something that later events depend on, such as the declaration of a key.  Bytes can be accounted
+for only in an uncompressed stream; of a stream inside zstd frames, the frames are reported.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +27,7 @@ WINDOW = 1 << 20
 """Bytes after damage that are searched before more are read."""
 
 TRIALS = 3
-"""Events in a row that have to fit for a place to be believed."""
+"""Events in a row that have to be valid for an offset to be credible: random bytes can form one."""
 
 U = TypeVar("U", bound=Units)
 
@@ -32,7 +36,7 @@ class StreamSalvage(ABC, Generic[U]):
     """The recovery of one stream; `units` is the pass over it, from `write` on."""
 
     starts: ClassVar[re.Pattern[bytes]]
-    """First bytes of a unit."""
+    """A byte with which a unit can start; the search examines each such byte."""
     no_end: ClassVar[Rule]
     """The rule that a stream without an end breaks."""
     unit: ClassVar[str]
@@ -72,6 +76,7 @@ class StreamSalvage(ABC, Generic[U]):
     def _account(
         self, start: int, end: int, outcome: Outcome, what: str, why: str = "", code: str | None = None
     ) -> None:
+        """Report the outcome of a range of an uncompressed stream; see `SalvageReport.add_span`."""
         if not self.stream.wrapped and start < end:
             self.report.add_span(self.stream.span(start, end), outcome, what, why, code)
 
@@ -90,10 +95,10 @@ class StreamSalvage(ABC, Generic[U]):
     def _resume(self, start: int) -> int:
         """Search for events after a byte that marks the end of the stream, because damage can make such a byte.
 
-        `start` is where the events before it begin.  Returns where events continue; -1 if there are none.
+        `start` is where the events before it begin.  Returns the offset where events continue; -1 if there are none.
         """
         units = self.units
-        end = units.at
+        end = units.at  # one past that byte
         found = self._search(end)
         self._account(start, end if found is None else end - 1, Outcome.RECOVERED, "events")
         if found is None:
@@ -113,7 +118,7 @@ class StreamSalvage(ABC, Generic[U]):
     def _resume_offset(self, trouble: UnitError) -> int:
         """The offset at which reading resumes after a unit that could not be decoded; -1 when nothing follows."""
         units, error = self.units, trouble.error
-        if trouble.after >= 0:
+        if trouble.after >= 0:  # the end of the unit is known: only this unit is lost
             if isinstance(error, LimitExceededError) and error.message not in self.report.notes:
                 self.report.notes.append(error.message)
             self.report.add_lost(self._lost_with(trouble))
@@ -130,7 +135,10 @@ class StreamSalvage(ABC, Generic[U]):
         return self._skip_damage(trouble.at, trouble.at + 1, error.message, error.code)
 
     def _skip_damage(self, start: int, at: int, why: str, code: str | None) -> int:
-        """Look for what can be read after the damage and resume there."""
+        """Search from `at` on for units that can be read, and report the bytes from `start` to them as lost.
+
+        Returns the offset where reading resumes; -1 when nothing follows.  `why`, `code`: the reason in the report.
+        """
         units = self.units
         found = self._search(at)
         end = units.reach if found is None else found
@@ -149,6 +157,7 @@ class StreamSalvage(ABC, Generic[U]):
             data = units.window(at, units.reach)
             for match in self.starts.finditer(data):
                 place = at + match.start()
+                # A candidate is examined with a whole window of bytes after it, unless the stream ends before.
                 if place + WINDOW > units.reach and units.more(place):
                     at = place  # search again, with more bytes
                     break
@@ -173,8 +182,8 @@ class StreamSalvage(ABC, Generic[U]):
 
     @abstractmethod
     def _doubt(self) -> None:
-        """Note that from here on something depends on lost bytes."""
+        """Note that units from here on may depend on lost ones, for example on declarations of keys."""
 
     @abstractmethod
     def _is_credible(self, data: bytes, at: int) -> bool:
-        """Whether credible units start there."""
+        """Whether credible units, not bytes that form some by chance, start at the offset `at` of `data`."""

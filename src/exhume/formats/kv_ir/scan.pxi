@@ -1,10 +1,12 @@
-# Finds the ends of the units of a KV-IR stream, and the units that declare keys.
+# Finds the ends of the units of a KV-IR stream, and the units that declare keys.  A unit is an event, a declaration of
+# a key or another complete item of the stream, and consists of tokens.  Statuses (`IR_...`) and classes of tokens
+# (`C_...`) are those of native.pxi.
 
 cdef inline int64_t ir_pass(const uint8_t* p, int64_t at, int64_t end) noexcept nogil:
     """The end of the token at `at`; -1 if the data end before it, or it is invalid."""
     cdef ClpKvIrToken token
     cdef int64_t size
-    if at < end:
+    if at < end:  # most tokens have a size that depends on the tag alone
         size = ir_size[p[at]]
         if 0 < size <= end - at:
             return at + size
@@ -38,7 +40,9 @@ cdef inline int64_t ir_pass_value(const uint8_t* p, int64_t* place, int64_t end)
 
 
 cdef int ir_scan(const uint8_t* p, int64_t at, int64_t end, int64_t target, IrStop* stop, EncBuf* declared) except -2 nogil:
-    """Implementation of `scan_units`.  `declared` gets start and end offset of each unit that declares a key."""
+    """Implementation of `scan_units`, whose results go to `stop`; `declared` gets the start and end offset of each unit
+    that declares a key.
+    """
     cdef ClpKvIrToken token
     # The keys of the user in the last event: most events have the same ones, which are skipped by one comparison.
     cdef const uint8_t* keys = NULL

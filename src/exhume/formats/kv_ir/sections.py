@@ -1,5 +1,8 @@
 """A KV-IR stream as a section map: preamble and units, or the zstd frames that contain them.
 
+A section map states the purpose of each byte of a file, for `exhume map` and `exhume explain`.  Units are events and
+declarations of keys.  Streams of CLP IR (text messages) use this module as well.
+
 Spec: `docs/formats/kv_ir.md`, "Bytes".
 """
 
@@ -26,7 +29,7 @@ if TYPE_CHECKING:
 
 
 SCHEMA = "clp_kv_ir"
-"""The specification of a stream."""
+"""Id of the specification (`ksy/`) of a stream of key-value pairs; CLP IR has another."""
 
 
 def section_map(archive: OpenStream) -> SectionMap:
@@ -55,6 +58,7 @@ def inspect(source: Source | Tree, *, limits: Limits, schema: str = SCHEMA) -> S
 
 
 def _preamble(source: Source, limits: Limits) -> Preamble | None:
+    """Read the preamble; None if it is damaged (its metadata are not examined)."""
     try:
         return Units(Stream(source), limits).preamble
     except ExhumeError:
@@ -77,6 +81,7 @@ def _sections(archive: OpenStream, *, walked: bool) -> Iterator[Section]:
         note="JSON",
         parent="preamble",
     )
+    # Without a walk, all bytes after the preamble count as units; `claims` states then that they were not examined.
     end, good, why = (source.size, source.size, "") if not walked else _walk(archive)
     if good > start:
         span = source.span(start, good)
@@ -86,11 +91,11 @@ def _sections(archive: OpenStream, *, walked: bool) -> Iterator[Section]:
 
 
 def _walk(archive: OpenStream) -> tuple[int, int, str]:
-    """The end of the stream, the end of the last readable unit, and why reading stopped there."""
+    """Return `(end of the stream, end of the last readable unit, why reading stopped there)`."""
     units = archive.units()
     while True:
         try:
-            while units.step(EventForm.CHECK, units.decoder.events + (1 << 20)):
+            while units.step(EventForm.CHECK, units.decoder.events + (1 << 20)):  # events at a time; any large number
                 pass
             return units.at, units.at, ""
         except UnitError as trouble:
@@ -100,7 +105,7 @@ def _walk(archive: OpenStream) -> tuple[int, int, str]:
 
 
 def _stored(archive: OpenStream) -> tuple[int, int | None]:
-    """The end of the zstd frames, and the bytes in them; the end of the file and None when that is unknown."""
+    """Return `(end of the zstd frames, number of bytes in them)`; for damaged ones, `(end of the file, None)`."""
     stream = Stream(archive.source)
     try:
         size = sum(map(len, stream.pieces()))
@@ -124,8 +129,8 @@ def _frames(stream: Stream, end: int, limits: Limits, schema: str, size: int | N
         return b"".join(held)
 
     def check(chain: Sequence[Field]) -> Check:
-        """The verdict on the checksum of a zstd frame; `chain` leads from the frame by its body to the checksum."""
-        frame = chain[-3].span
+        """Compare the checksum of a zstd frame; `chain`: the checksum, last, and before it the fields around it."""
+        frame = chain[-3].span  # the chain ends with: frame, its body, the checksum
         assert frame is not None
         stored = source.chunks(frame.start - source.origin, frame.end - source.origin)
         values = zstd_checksum(stored, limits.expansion_budget(frame.size))

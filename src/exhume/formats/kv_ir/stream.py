@@ -1,4 +1,8 @@
-"""The bytes of a stream, with or without zstd frames around them, read from front to back in bounded memory."""
+"""The bytes of a stream, with or without zstd frames around them, read from front to back in bounded memory.
+
+Offsets are of two kinds: in the stream (decompressed) and in the file (stored).  For an uncompressed stream both are
+the same.  In a stored frame that is damaged, everything before the damage is decompressed, almost to the byte.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +20,7 @@ from exhume.formats.kv_ir import checks
 from exhume.io.source import Source
 
 FIRST_BLOCK = 1 << 17
-"""Bytes that the first block of a zstd frame may take, about."""
+"""Bytes of the file to announce before the first block of a zstd frame is read: a block takes at most about that."""
 
 FRAME_HEADER = 18
 """Most bytes of the header of a zstd frame, with its magic number."""
@@ -25,19 +29,19 @@ ANY_SIZE = 1 << 62
 """No limit for the size that a frame states: its content is not kept in memory."""
 
 HEAD = 1 << 10
-"""Bytes of the stream that contain most preambles."""
+"""Size in bytes that most preambles do not exceed: what is read first, to parse the preamble."""
 
 STEP = 8 << 10
-"""Most stored bytes that are decompressed at a time: constant bytes grow by a factor of 16,000."""
+"""Most stored bytes that are decompressed at a time: constant bytes grow by a factor of 16,000, then to 128 MiB."""
 
 AHEAD = 64 << 10
-"""Stored bytes that are read at a time."""
+"""Stored bytes that are read at a time once steps are large."""
 
 FIRST_STEP = 512
 """Stored bytes of the first step in a frame.  Steps double up to `STEP`, and halve after one that yields `MUCH`."""
 
 MUCH = 1 << 20
-"""Content in bytes after which steps become smaller."""
+"""Decompressed bytes of one step that make the next steps smaller."""
 
 PIECE = 1 << 18
 """Bytes of an uncompressed stream that are read at a time."""
@@ -55,7 +59,7 @@ class Stream:
         size: Number of bytes of the stream that were read so far.
         stored: Number of bytes of the file in which these are stored.
         short: Whether damage kept `head` from returning as many bytes as requested.
-        frame_ends: The end of each zstd frame that was read: its offset in the stream, and that in the file.
+        frame_ends: The end of each zstd frame that was read: (offset in the stream, offset in the file).
     """
 
     stored: int
@@ -64,7 +68,7 @@ class Stream:
     size: int
 
     live = False
-    """Whether the file may still grow: then every byte is examined as soon as it is available."""
+    """Whether the file may still grow (`follow`): then every byte is passed on as soon as it is available."""
 
     def __init__(self, source: Source, rules: checks.StreamRules = checks.STREAM) -> None:
         """Read a stream, decompressing it if it starts with a zstd frame. `rules` are those of its format."""
@@ -76,7 +80,7 @@ class Stream:
         self.frame_ends: deque[tuple[int, int]] = deque()
 
     def span(self, start: int, end: int) -> Span:
-        """A range of the stream."""
+        """The span of the offsets `[start, end)` of the stream: a range of the file, or of its decompressed payload."""
         whole = self.source.span(0, self.source.size)
         if self.wrapped:
             return whole.in_payload(start, end)
@@ -99,7 +103,10 @@ class Stream:
         return found
 
     def pieces(self) -> Iterator[bytes]:
-        """Yield the bytes from the beginning on.  Raises KVIR-307, KVIR-308 after the bytes before the damage."""
+        """Yield the bytes of the stream from the beginning on, in chunks of any size.
+
+        Raises KVIR-307, KVIR-308 (or those of another format's `rules`) after the bytes before the damage.
+        """
         self.size = self.stored = 0
         source = self.source
         source.will_read(0, source.size)
@@ -111,7 +118,7 @@ class Stream:
             yield piece
 
     def rest(self, pieces: Iterator[bytes]) -> int:
-        """Number of bytes that follow in the rest of `pieces`."""
+        """Number of bytes left in an iterator of `pieces`; a stream that is followed does not wait for more."""
         return sum(map(len, pieces))
 
     def after_frames(self) -> ExhumeError | None:
@@ -127,24 +134,24 @@ class Stream:
         Raises the rules `frame_corrupt` and `frame_cut`, after the bytes before the damage.
         """
         source = self.source
-        at = total = 0
+        at = total = 0  # offset in the file; bytes of the stream in the frames before
         self.frame_ends.clear()
         while at < source.size:
             try:
-                zstd_frame_size(source.read_up_to(at, FRAME_HEADER), ANY_SIZE)
+                zstd_frame_size(source.read_up_to(at, FRAME_HEADER), ANY_SIZE)  # for what it raises
             except (LimitExceededError, UnsupportedFeatureError):
                 raise
             except CodecError as error:
                 if at:
-                    return  # `after_frames` reports other bytes
+                    return  # bytes that are not a frame: `after_frames` reports them
                 raise self.rules.frame_corrupt.error(span=source.span(at, source.size), actual=error.actual) from error
             engine = new_engine()
-            # `start`: of the frame; `done`: bytes of content so far.  Its next bytes, at most `step` at a time, are
-            # taken from `ahead`, which was read at `place`.
+            # `start`: of the frame; `done`: bytes of its content so far.  The next stored bytes, at most `step` at a
+            # time, are taken from `ahead`, which was read at the offset `place`.
             start, done, step = at, 0, FIRST_STEP
             ahead, place = memoryview(b""), at
             while not engine.eof:
-                size = min(step, STEP - (at - start) % STEP)
+                size = min(step, STEP - (at - start) % STEP)  # never across a multiple of STEP: full steps are aligned
                 if at - place + size > len(ahead):
                     ahead, place = memoryview(self._read(at, size)), at
                 piece = ahead[at - place : at - place + size]
@@ -161,7 +168,7 @@ class Stream:
                 # Shrink the steps as long as they yield much, so that the chunks stay small.
                 step = min(2 * step, STEP) if len(out) < MUCH else max(step // 2, FINE)
                 if engine.eof:
-                    at -= len(engine.unused_data)
+                    at -= len(engine.unused_data)  # they are of the next frame
                     total += done
                     self.frame_ends.append((total, at))
                 self.stored = at
@@ -169,12 +176,12 @@ class Stream:
                     yield out
 
     def _read(self, at: int, size: int) -> bytes:
-        """Read `size` stored bytes; once steps are large, more for the next ones."""
+        """Read `size` stored bytes; once steps are large, also those of the next steps."""
         if size == STEP:
             try:
                 return self.source.read_up_to(at, AHEAD)
             except SourceError:
-                pass  # perhaps only the bytes after these are unreadable
+                pass  # perhaps only the bytes after the first `size` are unreadable
         return self.source.read_up_to(at, size)
 
     def _near(self, start: int, stop: int, done: int) -> Iterator[bytes]:

@@ -1,4 +1,9 @@
-"""Statuses and options of the decoders; the compiled one uses the same numbers."""
+"""Statuses and options of the decoders; the compiled one uses the same numbers.
+
+A unit of a KV-IR stream is a declaration of a key, an event, a change of the offset from UTC, or the end; it consists
+of tokens (a tag byte and a number or string).  Keys are nodes of two trees: auto-generated ones, which the logger adds
+itself, and those of its user.  A log type is the text of a message with marks in place of its variables.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +15,10 @@ from typing import Any
 from exhume.errors import ExhumeError
 
 _NOT_JSON = {"nan": "NaN", "-nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
+"""What the reference writer prints for numbers that JSON does not have, and what `json.loads` accepts for them."""
+
 _STRING_OR_NUMBER = re.compile(r'"(?:[^"\\]|\\.)*"|-?\b(?:nan|inf)\b')
+"""One of these numbers, or a whole string: matching strings keeps a replacement from changing an `inf` inside one."""
 
 
 def array_value(text: str) -> Any:
@@ -29,10 +37,10 @@ def array_value(text: str) -> Any:
 
 
 class Status(enum.IntEnum):
-    """Why a run over units ended."""
+    """Why a run of a decoder over units ended; 10 and above are faults."""
 
     MORE = 0
-    """The bytes end, or do not fit, within a unit."""
+    """The bytes end within a unit, or the unit has a byte that is not a token; the caller finds out which."""
     END = 1
     """The stream ends here."""
     FULL = 2
@@ -44,27 +52,27 @@ class Status(enum.IntEnum):
     PARENT = 11
     """New key without a known parent object."""
     TWICE_KNOWN = 12
-    """A new key is declared already."""
+    """The declaration of a key that was declared before."""
     KEY = 13
-    """An event refers to a key that is not known."""
+    """An event refers to a key that was not declared."""
     ORDER = 14
     """Auto-generated key after a user key."""
     TYPE = 15
     """A value is not of its key's type."""
     TWICE = 16
-    """A name is there twice in one object of an event."""
+    """An object of an event has two members with the same name."""
     NESTED = 17
-    """An object is null or empty and has members all the same."""
+    """An event states that an object is null or empty, but also has members of it."""
     LOG_TYPE = 18
     """Encoded text does not match its log type."""
     ARRAY = 19
     """The text of an array is not an array."""
     DEPTH = 20
-    """Keys nest deeper than is read."""
+    """Keys nest deeper than `MAX_DEPTH`."""
     UTF8 = 21
     """A string is not UTF-8; only reported when events are checked."""
     RECORD = 22
-    """The encoder does not take an event."""
+    """The encoder of clp-s rows rejects an event (only with `EventForm.ENCODE`)."""
     NO_ROOM = 23
     """The archive has no ids left for another event."""
     TIME = 24
@@ -77,30 +85,30 @@ class EventForm(enum.IntFlag):
     """The form that events are decoded to."""
 
     CHECK = 0
-    """Nothing: they are checked."""
+    """No output: events are only checked."""
     AUTO = 1
-    """Lines with the auto-generated pairs, those of the logger."""
+    """Lines of JSON with the auto-generated pairs, those of the logger."""
     USER = 2
-    """Lines with the pairs of the user."""
+    """Lines of JSON with the pairs of the user."""
     BOTH = AUTO | USER
-    """Lines with both, each as a member of its own (see `AUTO`, `USER` of this module)."""
+    """Lines of JSON with two members, one for each kind of pairs; see the constants `AUTO`, `USER` of this module."""
     OBJECTS = 4
     """Added to one of the three before: Python objects instead of lines."""
     ENCODE = 8
     """Rows of a clp-s archive."""
     COLUMNS = 16
-    """Rows of the columns that were chosen."""
+    """Rows of Arrow columns: those that the caller set on the decoder."""
     KEYS = 32
-    """Nothing: only the keys are collected, and the strings of events are not decoded."""
+    """No output: only the keys are collected, and the strings of events are not decoded."""
     LOG = 64
     """The bytes of the text log that the events were made of."""
 
 
 AUTO, USER = "auto_generated_kv_pairs", "user_generated_kv_pairs"
-"""The members of a line with the pairs of both, under the names that `clp-s` uses."""
+"""The two members of a line in the form `EventForm.BOTH`, under the names that `clp-s` uses."""
 
 MAX_DEPTH = 1000
-"""Objects within objects."""
+"""Most levels of objects within objects; far more than logs have, and safe for recursive code."""
 
 
 class UnitError(Exception):
@@ -115,4 +123,4 @@ class UnitError(Exception):
 
 
 class HeldError(Exception):
-    """A key is declared, and the decoder was asked to stop there."""
+    """Raised instead of the status `HELD`: a key is declared, and the decoder is set to stop there."""

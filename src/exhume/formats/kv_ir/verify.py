@@ -1,4 +1,7 @@
-"""The `verify` walk: one pass over the stream, every broken rule reported; only broken framing ends it.
+"""The `verify` walk: one pass over the stream that reports every broken rule; only broken framing ends it.
+
+Framing is what separates the stream into units (events and declarations of keys): where it is broken, the next unit
+cannot be found.
 
 Spec: `docs/formats/kv_ir.md`; the rules are in `checks`.
 """
@@ -53,6 +56,7 @@ def _findings(source: Source, limits: Limits, quick: bool, jobs: int, progress: 
         raise
     except ExhumeError as error:
         yield Finding.from_error(error)
+        # Wrong metadata do not matter for the units; without a preamble, or with another version, there are none.
         if not any(error.code == rule.code for rule in (checks.METADATA_JSON, checks.USER_METADATA)):
             return
     if quick:
@@ -68,6 +72,7 @@ def walk(units: Units, jobs: int = 1, progress: Progress = no_progress) -> Itera
     The walk ends before the stream does where the next unit cannot be found, or where later units could not be judged.
     """
     stream = units.stream
+    # In parallel up to the first fault; from there on in sequence.
     for _ in decode_ahead(units, EventForm.CHECK, jobs):
         progress(stream.stored, stream.source.size, "bytes")
     while True:
@@ -86,7 +91,7 @@ def walk(units: Units, jobs: int = 1, progress: Progress = no_progress) -> Itera
 def _names(units: Units) -> Iterator[Finding]:
     """The findings about keys that are not UTF-8."""
     for auto in (True, False):
-        for _, _, name, offset in units.decoder.nodes(auto):
+        for _parent, _type, name, offset in units.decoder.nodes(auto):
             try:
                 name.decode("utf-8")
             except UnicodeDecodeError:

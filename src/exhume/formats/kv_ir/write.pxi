@@ -2,8 +2,12 @@
 # of a rare form, which `exhume.formats.kv_ir.writer` handles.  The pure-Python implementation, in
 # `exhume.formats.kv_ir.pykernel`, stops at every line.
 #
-# The encoder of clp-s scans a line into tokens and finds the node of every value in its schema tree.  `numbers` maps
-# these nodes to the numbers of keys in the stream, which has two trees of keys: of the logger ("auto") and of the user.
+# The encoder of clp-s scans a line into tokens (its tape) and finds the node of every value in its schema tree.
+# `numbers` maps these nodes to the numbers of keys in the stream, which has two trees of keys: of the logger ("auto")
+# and of the user.
+#
+# A unit is an event or a declaration of a key.  An encoded string is its variables and a log type: the text with a mark
+# in place of each variable.  `EncBuf` is a growing buffer of bytes (`p`, `n`: how many).
 
 cdef extern from "Python.h":
     double PyOS_string_to_double(const char*, char**, PyObject*) except? -1.0
@@ -16,6 +20,7 @@ cdef uint8_t[256] ir_escapes
 """The escape letter, in the text of an array, for a byte of a string; 0: the byte is written as it is."""
 
 cdef void ir_fill_escapes() noexcept:
+    """Fill the table; `u` stands for `\\u` and four digits."""
     memset(ir_escapes, 0, 256)
     memset(ir_escapes, c"u", 0x20)
     ir_escapes[0x7F] = c"u"
@@ -27,7 +32,7 @@ ir_fill_escapes()
 
 
 cdef object moved_units(EncBuf* out):
-    """Return the bytes and empty the buffer, as `moved`."""
+    """Return the bytes of a buffer and empty it, as `moved` does for an `Out`, which has the same three fields."""
     cdef Out written
     if not out.n:
         return b""
@@ -76,9 +81,10 @@ cdef inline int ir_put_size(EncBuf* out, size_t size, uint8_t one, uint8_t two, 
 
 
 cdef inline uint8_t ir_number_of(const EncVariable* found, bint wide, uint64_t* word) noexcept nogil:
-    """The placeholder of a variable in a log type; for an integer or a decimal, `word` is set to its encoded form.
+    """The mark of a variable in a log type; for an integer or a decimal fraction, `word` is set to its encoded form.
 
-    `wide`: variables have eight bytes, else four, which fewer numbers fit.
+    `wide`: variables have eight bytes; otherwise four, which fewer numbers fit.  `found.kind` is 1 for an integer, 2
+    for a decimal fraction.
     """
     if found.kind == 1 and (wide or found.magnitude < <uint64_t>0x80000000 + found.negative):
         word[0] = 0 - found.magnitude if found.negative else found.magnitude
@@ -89,6 +95,7 @@ cdef inline uint8_t ir_number_of(const EncVariable* found, bint wide, uint64_t* 
         word[0] |= found.fraction - 1 << CLP_KV_IR_DECIMAL_8_SHIFT_NUM_FRACTION_DIGITS
         word[0] |= <uint64_t>found.negative << CLP_KV_IR_DECIMAL_8_SHIFT_SIGN
         return CLP_KV_IR_MARKS_DECIMAL
+    # Of four bytes: digits and their number must not need more bits than their fields have.
     if found.kind == 2 and found.magnitude >> CLP_KV_IR_DECIMAL_4_SHIFT_SIGN - CLP_KV_IR_DECIMAL_4_SHIFT_DIGITS == 0 \
             and found.digits <= 1 << CLP_KV_IR_DECIMAL_4_SHIFT_DIGITS - CLP_KV_IR_DECIMAL_4_SHIFT_NUM_DIGITS:
         word[0] = found.magnitude << CLP_KV_IR_DECIMAL_4_SHIFT_DIGITS
@@ -144,14 +151,15 @@ cdef int ir_take_apart(EncBuf* out, EncBuf* log_type, const uint8_t* token_class
 
 
 cdef class KvIrEncoder:
+    """Encodes lines of JSON as units; the public methods are documented in pykernel.py."""
     cdef dict auto              # (parent, name, type) of a key -> its number, for the keys of the logger
     cdef dict user              # and for those of the user
-    cdef tuple names
+    cdef tuple names            # keeps alive what `name` points to
     cdef const char* name[2]    # members with the pairs of the logger and of the user; NULL: all are the user's
     cdef size_t name_size[2]
-    cdef bint busy
+    cdef bint busy              # whether a thread is in `feed`
     cdef readonly int64_t events
-    cdef ClpsEncoder scanner
+    cdef ClpsEncoder scanner    # of clp-s: only scans lines and finds nodes; it makes no archive
     cdef EncBuf numbers         # i32 per node of the schema tree: the number of its key; 0: not yet looked up
     cdef EncBuf out             # the finished units
     cdef EncBuf pairs           # of the current event, by the logger: each key, followed by its value
@@ -245,7 +253,7 @@ cdef class KvIrEncoder:
             self.scanner.undo(num_names, num_nodes)
             return NULL
         # New nodes have no numbers yet.
-        size = self.scanner.num_nodes * sizeof(int32_t)
+        size = self.scanner.num_nodes * sizeof(int32_t)  # bytes that `numbers` needs
         if size > self.numbers.n:
             enc_buf_room(&self.numbers, size - self.numbers.n)
             memset(self.numbers.p + self.numbers.n, 0, size - self.numbers.n)
@@ -290,10 +298,12 @@ cdef class KvIrEncoder:
         return self.members(self.first[1], False, NULL, &self.out)
 
     cdef bint fits(self) except -1 nogil:
-        """Whether the tokens are an event that can be encoded here; sets `first`."""
+        """Whether the tokens are an event that can be encoded here: not nested too deeply and, if a line has two
+        members for the pairs of logger and user, with no other members.  Sets `first`.
+        """
         cdef EncToken* token = <EncToken*>self.scanner.tape.p
         cdef size_t i, depth = 0
-        cdef int which
+        cdef int which  # 0: logger, 1: user
         self.first[0] = self.first[1] = 0
         for i in range(self.scanner.num_tokens):
             if token[i].kind == T_CLOSE_OBJECT or token[i].kind == T_CLOSE_ARRAY:
@@ -349,7 +359,7 @@ cdef class KvIrEncoder:
                 ir_put_number(keys, -1 - number if auto else number,
                               CLP_KV_IR_TAGS_KEY_1, CLP_KV_IR_TAGS_KEY_2, CLP_KV_IR_TAGS_KEY_4, 0)
             if token.kind == T_OPEN_ARRAY:
-                i = self.array(i)
+                i = self.array(i)  # into `text`; also without `values`, to pass over its tokens
                 if values != NULL:
                     self.put_apart(values, self.text.p, self.text.n)
             elif values != NULL:

@@ -3,6 +3,10 @@
 `KvIrWriter.write` encodes any event here; `write_lines` has the kernel encode lines of JSON, and `line_encoders` in
 other threads.
 
+A stream is a preamble and units: events, and declarations of keys before the first event that has them.  Keys are nodes
+of two trees: those that the logger adds (auto), and those of its user.  An encoded string is a log type (the text with
+marks in place of variables) and the variables.
+
 Spec: `docs/formats/kv_ir.md`, "Bytes".
 """
 
@@ -46,7 +50,11 @@ TRUE, FALSE, NULL, EMPTY, APART = (
     for tag in (Tags.TRUE_VALUE, Tags.FALSE_VALUE, Tags.NULL_VALUE, Tags.EMPTY_OBJECT, Tags.FOUR_BYTE_ENCODING)
 )
 
+"""Tokens without a number or string; `APART` begins an encoded string, with variables of four bytes."""
+
 _ESCAPED: Final = re.compile(r'[\x00-\x1f\x7f"/\\]')
+"""Characters that CLP's serializer escapes in strings within arrays; more than JSON requires."""
+
 _LETTERS: Final = {
     "\b": "\\b",
     "\f": "\\f",
@@ -57,6 +65,7 @@ _LETTERS: Final = {
     "/": "\\/",
     "\\": "\\\\",
 }
+"""Their short escapes; the others are written as `\\u` and four digits."""
 
 Codec = Literal["none", "zstd"]
 """Compression of a whole stream."""
@@ -64,7 +73,7 @@ Codec = Literal["none", "zstd"]
 CODECS: Final[tuple[Codec, ...]] = ("none", "zstd")
 
 _NAMES: Final = {True: (AUTO.encode(), USER.encode()), False: None}
-"""The members of a line with the pairs of the logger and of the user, where it has both."""
+"""The members of an input line with the pairs of the logger and of the user; by whether lines have both (`both`)."""
 
 
 def chosen_codec(target: str | os.PathLike[str], codec: Codec | None, level: int | None) -> Codec:
@@ -96,7 +105,7 @@ class StreamWriter(Writer):
         """Begin a file with the preamble `head`; the options are those that `chosen_codec` accepts."""
         self.events: int = 0
         self._file = AtomicFile(target, overwrite=overwrite)
-        self._out: BinaryIO | Any = self._file.file
+        self._out: BinaryIO | Any = self._file.file  # or the zstd frame around it
         if codec == "zstd":
             self._out = zstandard.ZstdCompressor(level=3 if level is None else level).stream_writer(
                 self._file.file, closefd=False
@@ -105,7 +114,7 @@ class StreamWriter(Writer):
         self._open = True
 
     def _last_units(self) -> bytes:
-        """Units that are not written yet."""
+        """Return the units that `finish` still has to write; for subclasses that collect units."""
         return b""
 
     def finish(self) -> None:
@@ -153,8 +162,9 @@ class KvIrWriter(StreamWriter):
         except (TypeError, ValueError, RecursionError) as error:
             raise WriterError(f"metadata must be JSON values: {error}") from None
         head = build_preamble(Encodings.FOUR_BYTE, raw)
+        # The numbers of declared keys by (parent, name, type); the tree of the logger is `True`.
         self._trees: dict[bool, dict[tuple[int, str, int], int]] = {True: {}, False: {}}
-        self._encoders: dict[bool, KvIrEncoder] = {}
+        self._encoders: dict[bool, KvIrEncoder] = {}  # by whether lines have both kinds of pairs
         super().__init__(target, head, codec=codec, level=level, overwrite=overwrite)
 
     def write(self, user: Mapping[str, Any], auto: Mapping[str, Any] | None = None) -> None:
@@ -166,6 +176,7 @@ class KvIrWriter(StreamWriter):
         """
         if not self._open:
             raise WriterError("the writer is finished")
+        # The declarations of new keys, and these keys: part of the stream only once the whole event is encoded.
         made: list[bytes] = []
         new: dict[bool, dict[tuple[int, str, int], int]] = {True: {}, False: {}}
         try:
@@ -175,6 +186,7 @@ class KvIrWriter(StreamWriter):
             raise WriterError("nested too deeply") from None
         for tree, nodes in new.items():
             self._trees[tree].update(nodes)
+        # Each key of the logger is followed by its value; the user's keys come first, then all their values.
         made += [key + value for key, value in autos]
         made += [key for key, _ in users] + [value for _, value in users] if users else [EMPTY]
         self._out.write(b"".join(made))
@@ -227,7 +239,11 @@ class KvIrWriter(StreamWriter):
         new: dict[tuple[int, str, int], int],
         depth: int,
     ) -> Iterator[tuple[bytes, bytes]]:
-        """The leaves of an object as keys and values; new keys are added to `made` and `new`."""
+        """Yield the leaves of an object as `(key, value)`, both encoded.
+
+        `parent`: number of the node of the object; `depth`: 1 for the outermost one.  Appends declarations of new keys
+        to `made`, and their numbers to `new`.
+        """
         if depth > MAX_DEPTH:
             raise WriterError("nested too deeply", expected=f"at most {MAX_DEPTH} levels")
         for name, value in values.items():
@@ -247,7 +263,7 @@ class KvIrWriter(StreamWriter):
 
 
 def _value(value: Any) -> tuple[int, bytes | None]:
-    """The type of a key for a value, and the value; None for an object with members."""
+    """Return `(type of the key, encoded value)`; the latter is None for an object with members, which are encoded."""
     if value is None:
         return Tags.NODE_OBJECT, NULL
     if isinstance(value, bool):
@@ -258,7 +274,7 @@ def _value(value: Any) -> tuple[int, bytes | None]:
         return Tags.NODE_REAL, build_real(value)
     if isinstance(value, str):
         raw = _stored(value)
-        return Tags.NODE_TEXT, take_apart(raw) if b" " in raw else build_text(raw)
+        return Tags.NODE_TEXT, take_apart(raw) if b" " in raw else build_text(raw)  # the loggers' criterion
     if isinstance(value, Mapping):
         return Tags.NODE_OBJECT, None if value else EMPTY
     if isinstance(value, list | tuple):
@@ -267,7 +283,10 @@ def _value(value: Any) -> tuple[int, bytes | None]:
 
 
 def _stored(text: str) -> bytes:
-    """A string in UTF-8; lone surrogates that stand for other bytes become these.  Raises `WriterError` for others."""
+    """A string in UTF-8.  Surrogates that stand for invalid bytes (`surrogateescape`) become these bytes again.
+
+    Raises `WriterError` for other lone surrogates.
+    """
     try:
         return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
@@ -275,15 +294,15 @@ def _stored(text: str) -> bytes:
 
 
 def take_apart(text: bytes) -> bytes:
-    """A string split into its log type and its variables of four bytes."""
-    out, log_type, end = bytearray(APART), bytearray(), 0
+    """Encode a string: its variables, of four bytes each or as text, then its log type."""
+    out, log_type, end = bytearray(APART), bytearray(), 0  # `end`: of the last variable
     for start, stop in variable_spans(text, Dialect.CORE):
         variable = encode_variable(text[start:stop], Dialect.CORE)
         stored, mark = variable.encoded, Marks.INTEGER
         if variable.kind is VariableKind.FLOAT:
             stored, mark = pack_decimal(variable.text), Marks.DECIMAL
         elif stored is not None and not -(1 << 31) <= stored < 1 << 31:
-            stored = None
+            stored = None  # an integer that needs more than four bytes is kept as text
         log_type += escape_static_text(text[end:start], Dialect.CORE)
         if stored is None:
             out += build_variable_text(variable.text)
@@ -298,7 +317,10 @@ def take_apart(text: bytes) -> bytes:
 
 
 def array_text(value: Any) -> str:
-    """An array as the serializer prints it; floats that lose digits there keep them.  Raises `WriterError`."""
+    """Print an array (or a value in it) as CLP's serializer does, except for floats that would lose digits.
+
+    Raises `WriterError` for values that JSON or the stream cannot store.
+    """
     if isinstance(value, str):
         return f'"{_ESCAPED.sub(_escape, value)}"'
     if isinstance(value, bool) or value is None:
@@ -308,8 +330,8 @@ def array_text(value: Any) -> str:
             raise WriterError("an integer does not fit 64 bits", actual=value)
         return str(value)
     if isinstance(value, float):
-        short = f"{value:g}"
-        if value - value != 0:
+        short = f"{value:g}"  # six digits, as the serializer prints them
+        if value - value != 0:  # NaN or infinite
             raise WriterError("NaN or infinity within an array, which JSON cannot store", actual=short)
         return short if float(short) == value else repr(value)
     if isinstance(value, Mapping):
@@ -322,6 +344,7 @@ def array_text(value: Any) -> str:
 
 
 def _escape(found: re.Match[str]) -> str:
+    """The escape of a character that `_ESCAPED` has found."""
     return _LETTERS.get(found[0]) or f"\\u{ord(found[0]):04x}"
 
 

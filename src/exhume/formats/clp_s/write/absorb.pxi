@@ -6,6 +6,10 @@
 #
 # Dictionaries are numbered 0 (variables), 1 (log types), 2 (array types).  `EncMaps` of a piece has for each of its
 # nodes and dictionary entries the number in `self`; it is kept for the next chunk, so that only new ones are looked up.
+#
+# A table has the columns of all records with one schema (list of nodes); a column is stored as one or two arrays, `a`
+# and `b` (see `_Column` of pykernel.py).  A text is a word with its log type and the index of its first variable.  The
+# pure-Python encoder cannot be absorbed; `BlockEncoders` of series.py is the caller.
 
 cdef extern from *:
     """
@@ -125,7 +129,10 @@ cdef int enc_put_words(EncBuf* to, const uint64_t* words, size_t count, uint64_t
 
 
 cdef int enc_put_deltas(EncColumn* to, const EncColumn* column, uint64_t base) except -1 nogil:
-    """Append deltas; the first one is the value itself, less `base`."""
+    """Append differences of consecutive values, all of which are larger by `base` in `self`.
+
+    The first difference of `column` is its first value: it becomes the difference to the last value of `to`.
+    """
     cdef size_t at = to.a.n
     cdef uint64_t first
     enc_buf_put(&to.a, column.a.p, column.a.n)
@@ -137,7 +144,7 @@ cdef int enc_put_deltas(EncColumn* to, const EncColumn* column, uint64_t base) e
 
 
 cdef int enc_put_patterns(EncColumn* to, const EncColumn* column, const int64_t* patterns) except -1 nogil:
-    """Append the ids of timestamp patterns, translated by `patterns`: ids of `self` by those of `piece`."""
+    """Append the ids of timestamp patterns; `patterns` has the ids of `self` by those of `piece`."""
     cdef const int64_t* ids = <const int64_t*>column.b.p
     cdef int64_t* out
     cdef size_t i
@@ -156,6 +163,7 @@ cdef int enc_put_texts(ClpsEncoder self, EncColumn* to, const EncColumn* column,
     cdef const uint32_t* entries = <const uint32_t*>maps.entries[0].p
     cdef const unsigned char* marks = maps.marks[which].p
     cdef const uint64_t* ends = <const uint64_t*>maps.ends[which].p
+    # The number of variables of `to` in memory, and of all, also those that were moved to a file.
     cdef uint64_t here = to.b.n >> 3, base = here + (enc_b_moved(to) >> 3)
     cdef int64_t first_id = clp_s_table_classic_variable_first_id(0)
     cdef uint64_t* out
@@ -184,7 +192,7 @@ cdef int enc_put_texts(ClpsEncoder self, EncColumn* to, const EncColumn* column,
 
 cdef int enc_put_column(ClpsEncoder self, EncColumn* to, const EncColumn* column, const EncMaps* maps,
                         const int64_t* patterns) except -1 nogil:
-    """Append the values of a column (except the one of record numbers, see `enc_put_table`)."""
+    """Append the values of a column by its type, except the column of record numbers; see `enc_put_table`."""
     cdef const uint64_t* words = <const uint64_t*>column.a.p
     cdef const uint32_t* entries = <const uint32_t*>maps.entries[0].p
     cdef uint64_t* out
@@ -235,7 +243,7 @@ cdef int enc_put_table(ClpsEncoder self, ClpsEncoder piece, size_t place, const 
     ids = <int32_t*>(self.sorted_ids.p + sizeof(int32_t))
     enc_buf_room(&self.text, (num_ordered + 1) * sizeof(int32_t))
     ranks = <int32_t*>self.text.p
-    # The column of each ordered entry.
+    # The index of the column of each ordered entry; entries such as nulls have none.
     for i in range(num_ordered):
         ranks[i] = rank
         rank += self.has_column(ids[i])

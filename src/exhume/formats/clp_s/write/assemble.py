@@ -1,4 +1,9 @@
-"""One finished archive from what an encoder holds: sections compressed, placed and written."""
+"""One finished archive from the data of an encoder: its sections are built, compressed and written.
+
+A record has a schema (its list of nodes in the schema tree); the records with one schema form a table, column by
+column.  Tables are stored back to back in packed streams, each compressed as zstd frames.  Upstream is `clp-s`, whose
+archives these are, byte for byte apart from the frames: so the order of tables is the one in which it leaves them.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +25,7 @@ from exhume.formats.clp_s.write.timestamps import TimestampPatterns
 from exhume.io.output.atomic import AtomicDirectory, AtomicFile
 
 _SMALL: Final = 16
+"""Items up to which `largest_first` leaves a range to the insertion sort; the number is upstream's."""
 
 
 def write_archive(
@@ -30,7 +36,7 @@ def write_archive(
     ranges: list[tuple[int, int, dict[str, Any]]],
     original_size: int,
 ) -> None:
-    """Write everything that `encoder` holds as one archive."""
+    """Write all data of `encoder` as one archive; see `parts_of_archive` for the arguments."""
     folder = made.path.absolute().parent
     head, sections = parts_of_archive(encoder, patterns, options, ranges, original_size, folder)
     put(made, head, zip(SECTION_NAMES, sections, strict=True))
@@ -44,32 +50,42 @@ def parts_of_archive(
     original_size: int,
     folder: Path | None = None,
 ) -> tuple[bytes, list[Iterable[bytes]]]:
-    """The head of an archive with the data of `encoder`, and its sections in chunks.
+    """Return `(head, sections)` of an archive with the data of `encoder`.
 
-    Frames that wait for the head are in a temporary file in `folder` where they are many.
+    The head is the header and the metadata section; each section is its stored bytes in chunks, in the order of
+    `SECTION_NAMES`.
+
+    Args:
+        encoder: The records.
+        patterns: The patterns of their timestamps.
+        options: The options of the writer.
+        ranges: For the range index: first record, end, and properties of the records of each input.
+        original_size: Bytes of input, for the header.
+        folder: Where frames go into a temporary file if they take much memory; None: the system's folder for these.
 
     Raises `WriterError` for an archive of nothing but empty records.
     """
-    sizes, rows = array("Q"), array("q")
+    sizes, rows = array("Q"), array("q")  # bytes and records of each table
     for numbers, found in zip((sizes, rows), encoder.sizes(), strict=True):
         numbers.frombytes(found)
     plan = plan_streams(sizes, options.min_table_size)
     if plan and not any(size for _, size in plan):
         raise WriterError("an archive with only empty records requires log order: clp-s cannot read it otherwise")
 
+    # The payloads to compress: the three dictionaries, then the packed streams.
     framing = Framing(options.level)
-    dictionaries = [encoder.dictionary(which) for which in range(3)]
+    dictionaries = [encoder.dictionary(which) for which in range(3)]  # (entries, bytes)
     payloads: list[Payload]
     payloads = [([size], partial(encoder.entries, which)) for which, (_, size) in enumerate(dictionaries)]
     payloads += [(_column_sizes(encoder, tables), partial(encoder.columns, tables)) for tables, _ in plan]
     # The header and the metadata section come first but are known last: sections can be written only after they exist,
-    # so they are collected compressed (a fraction of what the encoder holds).
+    # so they are collected compressed (a fraction of the encoder's memory).
     done = framing.several(payloads, options.jobs)
     entries = [Frames(folder) for _ in dictionaries]
     for spooled, (count, _) in zip(entries, dictionaries, strict=True):
         spooled.add([NUM_ENTRIES.pack(count)])
         spooled.add(next(done))
-    streams: list[tuple[int, int]] = []
+    streams: list[tuple[int, int]] = []  # offset in the section, and uncompressed size
     packed = Frames(folder)
     for frames, (_, size) in zip(done, plan, strict=True):
         streams.append((packed.size, size))
@@ -104,7 +120,7 @@ def _column_sizes(encoder: Encoder, tables: Iterable[int]) -> Iterator[int]:
 def _tables(
     plan: Iterable[tuple[list[int], int]], sizes: Sequence[int], rows: Sequence[int]
 ) -> Iterator[tuple[int, int, int, int]]:
-    """Stream, offset in it, schema id and records of each table, in stored order."""
+    """Yield `(stream, offset in it, schema id, records)` of each table, in stored order."""
     for stream, (numbers, _) in enumerate(plan):
         offset = 0
         for number in numbers:
@@ -113,7 +129,7 @@ def _tables(
 
 
 def plan_streams(sizes: Sequence[int], min_table_size: int) -> list[tuple[list[int], int]]:
-    """Which tables are compressed together: numbers and total size of each stream, largest tables first.
+    """Distribute tables to packed streams, largest tables first; return `(table numbers, total size)` of each stream.
 
     Args:
         sizes: Size of each table.
@@ -147,6 +163,7 @@ def largest_first(sizes: Sequence[int]) -> list[int]:
     is not stable: with it, tables of equal size come out in the same order, and so do the records when printed.
     """
     items, order = array("Q", sizes), array("I", range(len(sizes)))
+    # The ranges that remain to be divided: (first, end, divisions until the heap sort, whether all sizes are equal).
     ranges = [(0, len(items), 2 * max(len(items).bit_length() - 1, 0), False)]
     while ranges:
         first, last, depth, alike = ranges.pop()
@@ -166,7 +183,7 @@ def largest_first(sizes: Sequence[int]) -> list[int]:
 
 
 def _turn(order: array[int], first: int, last: int) -> int:
-    """Reverse the order of items of equal size, as `_partition` would."""
+    """Do what `_partition` does with a range of items of equal size, faster: it swaps them all; return the same cut."""
     middle = first + (last - first) // 2
     order[first], order[middle] = order[middle], order[first]
     order[first + 1 : last] = order[first + 1 : last][::-1]
@@ -174,7 +191,10 @@ def _turn(order: array[int], first: int, last: int) -> int:
 
 
 def _partition(items: array[int], order: array[int], first: int, last: int) -> int:
-    """Move the median of three to the front and divide the rest around it; return where the second part begins."""
+    """Move the median of three to the front and divide the rest around it; return where the second part begins.
+
+    Which three, and how equal items are swapped, is as upstream does it: the order of equal items depends on it.
+    """
     a, b, c = first + 1, first + (last - first) // 2, last - 1
     if items[a] > items[b]:
         median = b if items[b] > items[c] else c if items[a] > items[c] else a
@@ -198,13 +218,17 @@ def _partition(items: array[int], order: array[int], first: int, last: int) -> i
 
 
 def time_ranges(encoder: Encoder, options: WriterOptions) -> list[tuple[bytes, list[int], int, float, float]]:
-    """Key, node ids, encoding and bounds of the timestamp column, for the timestamp dictionary."""
+    """Return the `(key, node ids, encoding, first, last)` of the timestamp key, for the timestamp dictionary.
+
+    Before 0.5.0, one range for all nodes, of integers or, if any time is a float, of floats; later, one for each node.
+    """
     nodes = encoder.time_nodes_list()
     if not nodes or options.timestamp_key is None:
         return []
     key = options.timestamp_key.encode()
     low, high = encoder.time_min, encoder.time_max
     if options.version_tuple >= (0, 5, 0):
+        # Times are nanoseconds, bounds milliseconds: rounded down and up.
         return [(key, [node], build.INTEGER_EPOCH, low // 10**6, -(-high // 10**6)) for node in nodes]
     if not encoder.saw_float_time:
         return [(key, nodes, build.INTEGER_EPOCH, low, high)]

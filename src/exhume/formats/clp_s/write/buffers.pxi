@@ -1,8 +1,9 @@
-# Growing buffers, and dictionaries that contain each value once, numbered in the order of first use.
+# Growing buffers, and dictionaries that contain each value once, numbered in the order of first use.  A dictionary is a
+# hash table whose slots refer to its entries, which are kept as they are stored in an archive.
 
 import os as _os
 
-cdef uint64_t enc_hash_seed = int.from_bytes(_os.urandom(8), "little") | 1
+cdef uint64_t enc_hash_seed = int.from_bytes(_os.urandom(8), "little") | 1  # see `enc_hash_bytes`
 
 cdef extern from *:
     """
@@ -93,6 +94,7 @@ cdef inline bint same_bytes(const void* one, const void* other, size_t size) noe
 
 
 cdef inline int enc_buf_u64(EncBuf* b, uint64_t value) except -1 nogil:
+    """Append a number of eight bytes, in this machine's byte order.  Raises `MemoryError`."""
     enc_buf_room(b, sizeof(value))
     memcpy(b.p + b.n, &value, sizeof(value))
     b.n += sizeof(value)
@@ -100,6 +102,7 @@ cdef inline int enc_buf_u64(EncBuf* b, uint64_t value) except -1 nogil:
 
 
 cdef inline int enc_buf_i32(EncBuf* b, int32_t value) except -1 nogil:
+    """Append a number of four bytes, in this machine's byte order.  Raises `MemoryError`."""
     enc_buf_room(b, sizeof(value))
     memcpy(b.p + b.n, &value, sizeof(value))
     b.n += sizeof(value)
@@ -107,19 +110,21 @@ cdef inline int enc_buf_i32(EncBuf* b, int32_t value) except -1 nogil:
 
 
 cdef inline void enc_buf_free(EncBuf* b) noexcept nogil:
+    """Free the memory; the buffer is an empty one then."""
     free(b.p)
     b.p = NULL
     b.n = b.cap = 0
 
 
 cdef inline bytes enc_buf_bytes(EncBuf* b):
+    """A copy of the bytes in use."""
     return bytes_of(<char*>b.p, b.n) if b.n else b""
 
 
 cdef struct EncDictionary:
     uint64_t* slots     # hash table: upper half of the hash << 32 | index + 1; 0 is free
     size_t mask         # number of slots - 1; the number is a power of 2
-    int shift           # the hash shifted right by this is its slot: when the table grows, it is filled in order
+    int shift           # the hash shifted right by this is its slot: a larger table is filled in the order of this one
     size_t count        # entries
     EncBuf data            # as stored: u64 length, bytes, ...
     EncBuf starts          # u64 per entry: position of its length in data
@@ -153,7 +158,7 @@ cdef inline uint64_t enc_hash_bytes(const unsigned char* p, size_t size) noexcep
 
 
 cdef inline size_t enc_dictionary_place(const EncDictionary* d, uint64_t h) noexcept nogil:
-    """The slot at which the search for a hash begins."""
+    """The slot at which the search for a hash begins; only its upper half counts, which slots store."""
     return <size_t>((h & <uint64_t>0xFFFFFFFF00000000) >> d.shift)
 
 
@@ -187,9 +192,9 @@ cdef inline int64_t enc_dictionary_id(EncDictionary* d, const unsigned char* p, 
 
 cdef int64_t enc_dictionary_hashed_id(EncDictionary* d, const unsigned char* p, size_t size, uint64_t h) except -1 nogil:
     """As `enc_dictionary_id`, for a value whose hash is known."""
-    if d.slots == NULL or d.count * 3 >= d.mask * 2:
+    if d.slots == NULL or d.count * 3 >= d.mask * 2:  # two thirds of the slots are in use
         enc_dictionary_grow(d)
-    cdef uint64_t tag = h & <uint64_t>0xFFFFFFFF00000000
+    cdef uint64_t tag = h & <uint64_t>0xFFFFFFFF00000000  # the part of the hash that slots store
     cdef size_t at = enc_dictionary_place(d, h)
     cdef uint64_t slot, start, length
     while True:
@@ -221,6 +226,7 @@ cdef void enc_dictionary_clear(EncDictionary* d) noexcept nogil:
 
 
 cdef void enc_dictionary_free(EncDictionary* d) noexcept nogil:
+    """Free the memory; the dictionary is an empty one then."""
     free(d.slots)
     d.slots = NULL
     d.count = d.mask = 0

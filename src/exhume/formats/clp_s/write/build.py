@@ -1,9 +1,11 @@
 """Values to bytes of a clp-s archive: every section as it is written, and how a payload is cut into zstd frames.
 
-`clp-s` makes one frame of each packed stream and dictionary, and reads any number of them.  A frame is decompressed by
-one core, and from its start, whatever of it is wanted; several, each of which states its size, are compressed and
-decompressed in parallel, and unneeded ones are skipped.  All other sections are one frame, as they follow
-each other without anything between.
+`clp-s` makes one frame of each packed stream and dictionary, and reads any number of them.  A single frame can be
+decompressed only by one core and from its start.  So these payloads are cut into several frames, which are compressed
+and decompressed in parallel, and of which readers skip those that they do not need.  Every other section is one frame.
+
+A packed stream is a number of tables back to back, each stored column by column.  A packet is a part of the metadata
+section; upstream is `clp-s`.
 """
 
 from __future__ import annotations
@@ -44,6 +46,7 @@ from exhume.limits import DEFAULT_LIMITS
 
 INTEGER_EPOCH: Final = int(TimestampEncoding.EPOCH)
 DOUBLE_EPOCH: Final = int(TimestampEncoding.DOUBLE_EPOCH)
+"""Encodings of a range of times: bounds that are integers, or floats."""
 
 
 def build_header(version: Version, original_size: int, archive_size: int, metadata_size: int) -> bytes:
@@ -113,7 +116,8 @@ def build_timestamps(
     """Body of the TimestampDictionary packet.  Spec: TimestampDictionary packet.
 
     Args:
-        ranges: Key text, node ids, encoding (1 integer, 2 double), first and last value of each range.
+        ranges: `(key text, node ids, encoding, first value, last value)` of each range; the encoding is INTEGER_EPOCH
+            or DOUBLE_EPOCH.
         patterns: Ids by pattern.
     """
     listed = [
@@ -131,7 +135,7 @@ def pack_patterns(patterns: Sequence[tuple[int, bytes]]) -> bytes:
 
 
 def build_schema_tree(nodes: Sequence[tuple[int, bytes, int]]) -> bytes:
-    """The payload of `/schema_tree` from parent id, key and type of each node.  Spec: Merged parse tree."""
+    """The payload of `/schema_tree` from the `(parent id, key, type)` of each node.  Spec: Merged parse tree."""
     out = bytearray(packed.NUM_NODES.pack(len(nodes)))
     for parent, key, kind in nodes:
         out += packed.NODE.pack(parent, len(key)) + key + packed.NODE_TYPE.pack(kind)
@@ -139,7 +143,7 @@ def build_schema_tree(nodes: Sequence[tuple[int, bytes, int]]) -> bytes:
 
 
 def build_schema_ids(schemas: Iterable[tuple[Sequence[int], int]]) -> bytes:
-    """The payload of `/schema_ids` from entries and number of ordered ones; a schema's id is its position.
+    """The payload of `/schema_ids` from the `(entries, number of ordered ones)` of each schema, by schema id.
 
     Written in the order of the entries, like upstream does.  Spec: Schema map.
     """
@@ -175,13 +179,13 @@ Piece = tuple[str, Iterable[bytes]]
 def reserve(
     output: str | os.PathLike[str], directory: bool, *, overwrite: bool = False
 ) -> AtomicFile | AtomicDirectory:
-    """The file or directory to write an archive to."""
+    """Open the file or directory to write an archive to, under a temporary name until it is complete."""
     return AtomicDirectory(output) if directory else AtomicFile(output, overwrite=overwrite)
 
 
 def put(made: AtomicFile | AtomicDirectory, head: bytes, sections: Iterable[Piece]) -> None:
     """Write an archive: header and metadata section, and the stored sections."""
-    if isinstance(made, AtomicDirectory):
+    if isinstance(made, AtomicDirectory):  # a file for each section, and one for the head
         for name, pieces in sections:
             _put_file(made, name, pieces)
         with made.create(HEADER_FILE) as file:
@@ -221,6 +225,7 @@ def write_container(
         framing: How the metadata payload is stored.
         directory: Whether to write a file for each section, instead of one file.
     """
+    # The metadata precede the sections in a file, but their offsets are known last: sections go to a temporary file.
     with (
         scratch_file(Path(output).parent) as spool,
         reserve(output, directory) as made,
@@ -249,19 +254,19 @@ def write_container(
 
 
 LEAST: Final = 256 << 10
-"""Bytes from which on a frame ends with a column (or table), so that it contains nothing of the next.
+"""Bytes of payload from which on a frame ends with the current column (or table): readers of others can skip it.
 
 Measured on 56 to 360 MB of columns and dictionaries: archives are 0.4 % smaller to 0.2 % larger than with one frame.
-From 64 KiB on they are up to 2 % smaller, but twice as many frames."""
+With 64 KiB they are up to 2 % smaller, but have twice as many frames."""
 
 MOST: Final = 1 << 20
-"""Bytes above which a frame is cut into equal parts.
+"""Bytes of payload above which a frame is cut into equal parts.
 
-Likewise: archives are 0.6 % smaller to 0.1 % larger than with one frame, and compressing them takes 0.8 of the CPU,
-because lookups stay in the caches.  Frames of 4 MiB save no more space, and take as long as one."""
+Measured likewise: archives are 0.6 % smaller to 0.1 % larger than with one frame, and compressing them takes 0.8 times
+the CPU, because lookups stay in the caches.  Frames of 4 MiB save no more space, and take as long as a single one."""
 
 Payload = tuple[Iterable[int], Callable[[int, int], Buffer]]
-"""The sizes of the columns of a payload, and a function that returns its bytes `[start, stop)`."""
+"""`(sizes of the columns, read)`: a payload whose bytes `[start, stop)` are `read(start, stop)`."""
 
 
 def whole(payload: Buffer) -> Payload:
@@ -275,6 +280,7 @@ def joined(first: Buffer, second: Buffer) -> Payload:
     views, size = (memoryview(first), memoryview(second)), len(first)
 
     def read(start: int, stop: int) -> bytes:
+        """Return bytes `[start, stop)` of the payload."""
         return b"".join((views[0][start:stop], views[1][max(0, start - size) : max(0, stop - size)]))
 
     return [size + len(second)], read
@@ -283,7 +289,7 @@ def joined(first: Buffer, second: Buffer) -> Payload:
 def in_file(places: Sequence[tuple[int, int]], file: BinaryIO) -> Payload:
     """Return a payload of these ranges of a file, each of them a column or table."""
     starts = list(accumulate((end - start for start, end in places), initial=0))
-    lock = threading.Lock()
+    lock = threading.Lock()  # several threads compress frames, and each moves the position of the file
 
     def read(start: int, stop: int) -> bytes:
         """Return bytes `[start, stop)` of the payload."""
@@ -300,7 +306,7 @@ def in_file(places: Sequence[tuple[int, int]], file: BinaryIO) -> Payload:
 
 
 def spans(sizes: Iterable[int]) -> Iterator[tuple[int, int]]:
-    """Where each frame of a payload starts and ends, from the sizes of its columns; none when it is empty."""
+    """Yield the range of the payload in each frame, from the sizes of its columns; none for an empty payload."""
     start = end = 0
     for size in sizes:
         end += size
@@ -323,8 +329,8 @@ class Framing:
 
     Attributes:
         level: The zstd level.
-        stored: Instead, whether frames have raw blocks, in which the payload can be seen.  A payload is then one frame,
-            unless it is larger than readers keep in memory.
+        stored: Whether frames have raw blocks, which contain the payload uncompressed, instead.  A payload is then one
+            frame, unless it is larger than readers keep in memory.
     """
 
     level: int = 3
@@ -348,12 +354,14 @@ class Framing:
         """
 
         def parts() -> Iterator[tuple[Callable[[int, int], Buffer], int, int] | None]:
+            """Yield `(read, start, stop)` of each frame, and None after each payload."""
             for sizes, read in payloads:
                 for start, stop in self._spans(list(sizes)):
                     yield read, start, stop
-                yield None  # ends a payload
+                yield None
 
         def frame(part: tuple[Callable[[int, int], Buffer], int, int] | None) -> bytes | None:
+            """Make one frame, in a thread."""
             if part is None:
                 return None
             read, start, stop = part
@@ -363,7 +371,7 @@ class Framing:
         for first in made:
             frames = _frames(first, made)
             yield frames
-            deque(frames, maxlen=0)
+            deque(frames, maxlen=0)  # drop those that the caller did not take
 
 
 def _frames(first: bytes | None, following: Iterator[bytes | None]) -> Iterator[bytes]:

@@ -2,6 +2,12 @@
 #
 # One record at a time: `scan` turns it into a tape of tokens (nothing is changed yet), `resolve` finds its nodes in the
 # schema tree (undone if the record turns out to be bad), `commit` appends its values to the columns of its schema.
+#
+# A node of the schema tree is a key below a parent node, and a type of its values; a name is the key and the parent,
+# and has a node for each type.  A schema is the list of nodes of a record: ordered ones (sorted by number), then
+# unordered ones, which are inside arrays, with a marker before those of each container.  A table has the columns of all
+# records with one schema; a column is stored as one or two arrays, `a` and `b`.  A text is stored as a log type (with a
+# placeholder, or mark, for each variable) and variables.  Upstream is `clp-s`, whose archives these are byte for byte.
 
 cdef struct EncName:
     # One key below one parent node.  It has a node for each type of its values.
@@ -132,46 +138,55 @@ cdef unsigned char* enc_copy_part(unsigned char* out, const unsigned char* p, si
 
 
 cdef int enc_compare_ids(const void* a, const void* b) noexcept nogil:
+    """The order of two node numbers, for `qsort`."""
     cdef int32_t x = (<int32_t*>a)[0]
     cdef int32_t y = (<int32_t*>b)[0]
     return (x > y) - (x < y)
 
 
 cdef class ClpsEncoder:
-    """Encodes JSON documents; see `exhume.formats.clp_s.write.pykernel.ClpsEncoder`."""
+    """Encodes JSON documents; `Encoder` of encoder.py documents the arguments, attributes and public methods."""
 
     cdef bint core, structurize, retain_floats, time_nodes, lossy
-    cdef uint8_t log_type
+    cdef uint8_t log_type   # type of the node of record numbers, see `log_node`
     cdef object resolve_timestamp, encode_float, path
     cdef bytes root         # the key of the root that the timestamp key is below
     cdef readonly int64_t records
     cdef readonly int64_t losses
     cdef public int64_t size
+    # What was built: `EncName`s, `EncNode`s, the bytes of keys, `EncTable`s; and to find it, hash tables (`..._slots`:
+    # u32, the number plus 1; `..._mask`: their size minus 1) and `EncShape`s with their node ids.
     cdef EncBuf names, nodes, keys, name_slots, tables, shapes, shape_ids, shape_slots
     cdef size_t num_names, num_nodes, name_mask, num_tables, num_shapes, shape_mask, last_shape
-    cdef EncDictionary variables, log_types, array_types, schemas
-    cdef EncBuf tape, scratch, stack, frames, ordered, unordered, ordered_tokens, unordered_tokens, text, sorted_ids
-    cdef size_t num_tokens, most_tokens
-    cdef int32_t first_root
-    cdef int64_t record_serial, object_serial
-    cdef EncProgram programs[ENC_MAX_PROGRAMS]
+    cdef EncDictionary variables, log_types, array_types
+    cdef EncDictionary schemas  # of each table: the number of ordered entries, then all entries, as i32
+    # The current record: `EncToken`s; unescaped strings; open containers for `scan`, and for `resolve` (`EncFrame`s);
+    # its schema, and the tokens with columns (see `resolve`).
+    cdef EncBuf tape, scratch, stack, frames, ordered, unordered, ordered_tokens, unordered_tokens
+    cdef EncBuf text, sorted_ids    # scratch space: a log type, or ranks of columns; the entries of a schema
+    cdef size_t num_tokens
+    cdef size_t most_tokens # of any record so far
+    cdef int32_t first_root # the name that a record began with last time: a guess, as `EncNode.first`
+    cdef int64_t record_serial, object_serial   # the numbers of records and objects, for `stamp` of names and nodes
+    cdef EncProgram programs[ENC_MAX_PROGRAMS]  # the last patterns of times in strings
     cdef int num_programs, last_program
-    cdef int64_t unit_patterns[4]
+    cdef int64_t unit_patterns[4]   # pattern of integer times in seconds, milli-, micro-, nanoseconds; -1: not known
     cdef readonly bint saw_integer_time, saw_float_time
     cdef readonly int64_t time_min, time_max
     cdef readonly double float_time_min, float_time_max
-    cdef const unsigned char* at
+    cdef const unsigned char* at    # what `scan` reads: the next byte, and the end
     cdef const unsigned char* end
-    cdef int32_t log_node
-    cdef bint bad_token, busy
+    cdef int32_t log_node   # the node of record numbers (log_event_idx); -1: they are not stored
+    cdef bint bad_token     # whether the document that stopped `feed` was scanned completely
+    cdef bint busy          # whether a thread is in `feed`
     cdef int64_t max_document
-    cdef uint8_t token_class[256]
+    cdef uint8_t token_class[256]   # `enc_token_class` for the dialect
     cdef EncMaps maps
-    cdef EncPending[ENC_PENDING] pending
+    cdef EncPending[ENC_PENDING] pending    # variables that wait, see `put_variable`
     cdef unsigned char[ENC_PENDING * ENC_SHORT] pending_texts
     cdef size_t num_pending, pending_size
-    cdef object spilled     # where parts of columns are, if anywhere
-    cdef object taken_by    # the encoder that took over what this one made so far
+    cdef object spilled     # the `SpillFile` with parts of columns, if any were moved
+    cdef object taken_by    # the encoder that absorbed the records of this one, see absorb.pxi
 
     def __cinit__(self, *, bint core, bint structurize, bint retain_floats, bint time_nodes, bint lossy,
                   int64_t max_document, log_order_type, path, resolve_timestamp, encode_float, bytes root=b""):
@@ -192,7 +207,7 @@ cdef class ClpsEncoder:
             self.unit_patterns[i] = -1
         memcpy(self.token_class, enc_token_class, 256)
         if not core:
-            self.token_class[0x2F] = 1  # a slash
+            self.token_class[0x2F] = 1  # a slash, which is part of tokens in the older dialect
         if log_order_type is not None:
             metadata = self.node_of(-1, -1, b"", 0, N_METADATA, NULL)
             self.log_type = log_order_type
@@ -245,7 +260,8 @@ cdef class ClpsEncoder:
     cdef int scan_string(self, const unsigned char** text, size_t* size, uint8_t* flags, bint keep) except -1 nogil:
         """Scan the string whose opening quote is just before `at`; `at` moves past the closing one, or to the fault.
 
-        Return 0, or the reason (`E_...`).
+        `text` and `size` are set to the unescaped string: in the input, or, if it has escapes, in `scratch`, where it
+        stays if `keep` is set.  Return 0, or the reason (`E_...`).
         """
         cdef const unsigned char* p = self.at
         cdef const unsigned char* start = p
@@ -367,6 +383,7 @@ cdef class ClpsEncoder:
                 if digits < 19:
                     value = value * 10 + (p[0] - c'0')
                 elif digits == 19:
+                    # 2^64 - 1 is this number and the digit 5.
                     if value > <uint64_t>1844674407370955161 or (value == <uint64_t>1844674407370955161 and p[0] > c'5'):
                         token.flags |= F_ABOVE_U64
                     value = value * 10 + (p[0] - c'0')
@@ -411,6 +428,7 @@ cdef class ClpsEncoder:
         return 0
 
     cdef inline EncToken* new_token(self) except NULL nogil:
+        """Append a token to the tape, with zeros in all fields; earlier tokens may move."""
         enc_buf_room(&self.tape, sizeof(EncToken))
         cdef EncToken* token = &(<EncToken*>self.tape.p)[self.num_tokens]
         memset(token, 0, sizeof(EncToken))
@@ -644,7 +662,11 @@ cdef class ClpsEncoder:
         return 0
 
     cdef int32_t name_of(self, int32_t parent, int32_t previous, const unsigned char* key, size_t size) except -1 nogil:
-        """The name for a key below a node, added if it is new."""
+        """The number of the name for a key below a node (-1: a root), added if it is new.
+
+        `previous`: the name of the member before it in the same object, -1 if there is none.  The name that followed
+        that one last time is tried first, since most records have the same keys in the same order.
+        """
         cdef EncName* names = <EncName*>self.names.p
         cdef EncName* name
         cdef int32_t guess
@@ -737,6 +759,7 @@ cdef class ClpsEncoder:
         return found
 
     cdef bint is_time_root(self, EncName* name) noexcept nogil:
+        """Whether the name of a root is the one that the timestamp key is below."""
         cdef size_t size
         with gil:
             size = len(self.root)
@@ -744,13 +767,17 @@ cdef class ClpsEncoder:
 
     cdef int32_t node_of(self, int32_t parent, int32_t previous, const unsigned char* key, size_t size, uint8_t type,
                          int32_t* name) except -1 nogil:
+        """The node for a key and a type, added if it is new; `name` is set to its name, unless it is NULL."""
         cdef int32_t index = self.name_of(parent, previous, key, size)
         if name != NULL:
             name[0] = index
         return self.typed_node(index, type)
 
     cdef int undo(self, size_t num_names, size_t num_nodes) except -1 nogil:
-        """Forgets the names and nodes that a refused record added (the latest first, so probing stays right)."""
+        """Remove the names and nodes that a rejected record added: all but the first `num_names` and `num_nodes`.
+
+        The latest name comes first, because its slot of the hash table is the last one that any search passes.
+        """
         cdef EncName* name
         cdef EncNode* node
         cdef size_t i, at
@@ -770,7 +797,7 @@ cdef class ClpsEncoder:
             (<uint32_t*>self.name_slots.p)[at] = 0
             self.keys.n = name.key
         self.names.n = num_names * sizeof(EncName)
-        # Guesses may point at what is gone.
+        # Guesses may name removed ones.
         for i in range(num_names):
             name = &(<EncName*>self.names.p)[i]
             if name.next >= <int32_t>num_names:
@@ -828,7 +855,7 @@ cdef class ClpsEncoder:
         return self.odd_float(token)
 
     cdef int odd_float(self, EncToken* token) except -1 nogil:
-        """Do the same for a float with an exponent or many digits, for which Python finds value and format.
+        """Do what `float_value` does, for a float with an exponent or many digits: Python finds its value and format.
 
         A function of its own, because one with Python objects takes the interpreter's lock whenever it returns.
         """
@@ -883,7 +910,10 @@ cdef class ClpsEncoder:
         return 1
 
     cdef int timestamp_value(self, EncToken* token) except -1 nogil:
-        """Turn a value of the timestamp key into an epoch and a pattern; 1 if it is one now, else 0 or the fault."""
+        """Turn a value of the timestamp key into an epoch and a pattern.
+
+        Return 1 if it is stored as a time, 0 if as an ordinary value, or the fault.
+        """
         cdef int i, slot, unit
         cdef int64_t scale
         cdef uint64_t magnitude
@@ -913,6 +943,7 @@ cdef class ClpsEncoder:
             unit, scale = 1, 1000000
         else:
             unit, scale = 0, 1000000000
+        # Python finds the pattern of the first integer of a unit, and decides about those that are out of range or -0.
         if self.unit_patterns[unit] < 0 or magnitude > <uint64_t>INT64_MAX // <uint64_t>scale or \
                 (token.number == 0 and token.text[0] == c'-'):
             i = self.call_timestamp(token, False)
@@ -936,7 +967,7 @@ cdef class ClpsEncoder:
         cdef EncName* name
         cdef EncNode* node
         cdef int32_t index, found, previous, parent
-        cdef int64_t depth = -1
+        cdef int64_t depth = -1     # index of the innermost frame
         cdef uint8_t type
         cdef int fault
         cdef bint in_array, repeated = False
@@ -1007,7 +1038,7 @@ cdef class ClpsEncoder:
                 if fault == 0:
                     fault = self.float_value(token)
                     type = token.type
-                name = &(<EncName*>self.names.p)[index]
+                name = &(<EncName*>self.names.p)[index]  # Python code may have run: do not use the old address
             elif token.kind == T_TRUE or token.kind == T_FALSE:
                 type = N_BOOLEAN
             elif token.kind == T_NULL:
@@ -1050,7 +1081,7 @@ cdef class ClpsEncoder:
                 continue
             node = &(<EncNode*>self.nodes.p)[found]
             if node.stamp == self.record_serial:
-                repeated = True  # lossy, or the name would have been refused
+                repeated = True  # only if lossy: otherwise the name was rejected above
             node.stamp = self.record_serial
             enc_buf_i32(&self.ordered, found)
             if type != N_OBJECT and type != N_NULL_VALUE:
@@ -1199,7 +1230,7 @@ cdef class ClpsEncoder:
         return <int64_t>(self.num_shapes - 1)
 
     cdef bint has_column(self, int32_t node) noexcept nogil:
-        """Whether values of a node are stored; objects, nulls and arrays only are in the schema."""
+        """Whether values of a node are stored in a column; objects, nulls and arrays are only in the schema."""
         cdef uint8_t type = (<EncNode*>self.nodes.p)[node].type
         return type != N_OBJECT and type != N_NULL_VALUE and type != N_STRUCTURED_ARRAY and type != N_METADATA
 
@@ -1245,7 +1276,7 @@ cdef class ClpsEncoder:
         return 0
 
     cdef inline const int32_t* entries_of(self, size_t index, int32_t* count) noexcept nogil:
-        """The entries of a table, preceded by how many of them are ordered; `count` is how many there are."""
+        """The entries of a table's schema; `count` is set to their number, and item -1 is how many are ordered."""
         cdef const unsigned char* at = self.schemas.data.p + (<uint64_t*>self.schemas.starts.p)[index]
         cdef uint64_t size
         memcpy(&size, at, sizeof(size))
@@ -1282,15 +1313,16 @@ cdef class ClpsEncoder:
     # --- values ---
 
     cdef int put_variable(self, EncBuf* to, const unsigned char* p, size_t size, int64_t first) except -1 nogil:
-        """Append the number of a variable in the dictionary, plus `first`; `size` counts a new one's bytes.
+        """Append the number of a variable in the dictionary, plus `first`, to `to`; a new one's bytes count for `size`.
 
-        A look-up reads anywhere in a large dictionary: its numbers wait for each other (see `settle`), in order.
+        A look-up in a large dictionary waits for memory.  Therefore up to ENC_PENDING variables are collected, while
+        their slots are prefetched, and looked up together in `settle`, which writes the numbers.
         """
         cdef EncDictionary* d = &self.variables
         cdef EncPending* pending
         cdef size_t before
         if d.mask < ENC_FAR or size > ENC_SHORT:
-            self.settle()
+            self.settle()  # variables are numbered in order
             before = d.data.n
             enc_buf_u64(to, <uint64_t>(enc_dictionary_id(d, p, size) + first))
             self.size += <int64_t>(d.data.n - before)
@@ -1458,6 +1490,7 @@ cdef class ClpsEncoder:
             else:
                 enc_buf_u64(&column.a, <uint64_t>self.records)
             self.size += 8
+        # The ordered columns, by `sources`; then the unordered ones, in the order of their tokens.
         ordered += at
         for i in range(at, ordered):
             self.put_value(&table.columns[i], &tape[(<int32_t*>self.ordered_tokens.p)[sources[i] - at]])
@@ -1468,7 +1501,7 @@ cdef class ClpsEncoder:
         return 0
 
     cdef int count_losses(self) noexcept nogil:
-        """Values of an accepted record that do not come back as they were (only in lossy mode)."""
+        """Count the values of an accepted record that do not come back unchanged (only if lossy)."""
         cdef size_t i
         cdef EncToken* token
         for i in range(self.num_tokens):
@@ -1482,8 +1515,9 @@ cdef class ClpsEncoder:
         return 0
 
     cdef int run(self, const unsigned char** document, bint final, int64_t target, bint single) except -1 nogil:
-        """Encode documents until the input ends, a record is refused or the archive has its `target` size. Returns the
-        status; `document` is where the document begins that was not encoded.
+        """Encode documents until the input ends, a record is rejected or the archive has its `target` size.
+
+        Returns the status; `document` is set to the start of the document that was not encoded.
         """
         cdef int fault
         cdef size_t num_names, num_nodes
@@ -1587,6 +1621,7 @@ cdef class ClpsEncoder:
         return [i for i in range(self.num_nodes) if (<EncNode*>self.nodes.p)[i].has_time]
 
     cdef EncDictionary* dictionary_of(self, int which) noexcept:
+        """The dictionary of variables (0), log types (1) or array types (2)."""
         return &self.variables if which == 0 else &self.log_types if which == 1 else &self.array_types
 
     def dictionary(self, int which):
@@ -1699,7 +1734,7 @@ cdef class ClpsEncoder:
         cdef EncTable* table
         cdef EncColumn* column
         cdef uint64_t count
-        cdef size_t at = 0, index, size
+        cdef size_t at = 0, index, size     # `at`: offset of the current column in all of the tables
         cdef int j
         for index in indices:
             table = &(<EncTable*>self.tables.p)[index]

@@ -1,8 +1,11 @@
 """JSON text in, clp-s columns out: the interface of an encoder, compiled or interpreted, and what it moves to files.
 
 A record is scanned as a whole first (`jsonscan`), then its nodes are looked up in the schema tree, then its values are
-appended to the columns of its schema; a record that is refused leaves no trace.  Parts of columns, and frames that wait
-for the header, are moved out of memory into temporary files; the bytes of the archive do not depend on it.
+appended to the columns of its schema; a record that is rejected leaves no trace.  A schema is the list of nodes of a
+record, and a table has the columns of all records with one schema.
+
+Parts of columns, and compressed frames that wait for the header, are moved out of memory into temporary files (spilled)
+when there are many; the bytes of the archive do not depend on it.
 """
 
 from __future__ import annotations
@@ -20,13 +23,13 @@ from exhume.io.output.scratch import scratch_file
 from exhume.io.source import STREAM_CHUNK
 
 GROWTH: Final = 64 << 20
-"""Bytes that an encoder grows by before its columns move out of memory."""
+"""Bytes by which an encoder grows between two moves of its columns to a file."""
 
 LEAST: Final = 4 << 10
-"""Bytes of a column that is moved at least: smaller ones stay in memory."""
+"""Size in bytes from which on a column is moved; smaller ones stay in memory."""
 
 HELD: Final = 16 << 20
-"""Bytes of frames that are held in memory."""
+"""Most bytes of frames that are kept in memory."""
 
 
 class GrowingEncoder(Protocol):
@@ -47,8 +50,8 @@ class SpillFile:
         """Spill into a temporary file in `folder`, made when first needed; None for the system's."""
         self._folder = folder
         self._file: BinaryIO | None = None
-        self._end = 0
-        self._last = 0
+        self._end = 0  # size of the file
+        self._last = 0  # size of the encoder when its columns were moved last
         self._lock = threading.Lock()
 
     def relieve(self, encoder: GrowingEncoder) -> None:
@@ -69,7 +72,7 @@ class SpillFile:
         return at
 
     def read_at(self, offset: int, size: int) -> bytes:
-        """Return bytes that were written; by any number of threads."""
+        """Return bytes that were written, none after `close`.  Any number of threads may call it."""
         with self._lock:
             if self._file is None:
                 return b""
@@ -117,10 +120,15 @@ class Frames:
 
 
 ResolvedTime = tuple[int, int, tuple[bytes, int] | None, bool]
-"""Epoch, pattern id (negative: store as an ordinary value), program for the compiled encoder, whether text is lost."""
+"""`(epoch, pattern, program, is_lost)`: a value of the timestamp key as a time.
+
+`epoch`: the time since 1970, in the archive's unit; `pattern`: id of the pattern that prints it, negative: store the
+value as an ordinary one; `program`: the pattern for the compiled encoder, which then parses such times itself; None if
+it cannot; `is_lost`: whether the text is not printed the same.
+"""
 
 ResolveTimestamp = Callable[[bytes, bool], ResolvedTime | None]
-"""Called with the text of a value of the timestamp key and whether it is a string; None refuses the record."""
+"""Called with `(text of a value of the timestamp key, whether it is a string)`; None rejects the record."""
 
 
 class Encoder(Protocol):
@@ -139,6 +147,7 @@ class Encoder(Protocol):
     """Values of accepted records that do not come back the same."""
     size: int
     """Bytes of columns and dictionaries, uncompressed, as upstream counts them for its target size."""
+    # Values of the timestamp key: whether any was an integer, or a float, and the least and greatest of each kind.
     saw_integer_time: bool
     saw_float_time: bool
     time_min: int
@@ -150,25 +159,26 @@ class Encoder(Protocol):
         """Encode documents from `start` on until something stops it.
 
         Args:
-            data: The text; the caller keeps what was not consumed and hands it in again with more.
-            start: Where to begin.
+            data: The text; the caller keeps what was not consumed and passes it again with more.
+            start: Offset of the first document.
             final: Whether nothing follows `data`.
             target: Stop with SPLIT once `size` has reached this.
-            single: Whether `data` must hold exactly one document (and is refused as a whole if it does not).
+            single: Whether `data` must be exactly one document (and is rejected as a whole if it is not).
 
         Returns:
-            The status, where the document that was not encoded starts (or where all ends), where in it scanning
-            stopped, and whether that is past its end (it was rejected for its content).
+            `(status, start, stop, is_complete)`: a `jsonscan.Status`; where the document that was not encoded starts
+            (or the end of everything encoded); where in it scanning stopped; and whether that is its end: then it was
+            rejected for its content, not its syntax.
         """
 
     def nodes_list(self) -> list[tuple[int, bytes, int]]:
-        """Parent id, key and type of every node."""
+        """`(parent id, key, type)` of every node of the schema tree, by id."""
 
     def time_nodes_list(self) -> list[int]:
         """Nodes that hold values of the timestamp key."""
 
     def dictionary(self, which: int) -> tuple[int, int]:
-        """Number of entries and bytes of the variable (0), log type (1) or array dictionary (2)."""
+        """`(number of entries, bytes)` of the variable (0), log type (1) or array dictionary (2)."""
 
     def entries(self, which: int, start: int, stop: int) -> bytes:
         """Bytes of a dictionary from one offset to another."""
@@ -177,10 +187,10 @@ class Encoder(Protocol):
         """Number of schemas, which is also the number of tables."""
 
     def schema(self, index: int) -> tuple[list[int], int, int, list[int]]:
-        """Entries, number of ordered ones, records, and the sizes of the table's columns in bytes, of one schema."""
+        """`(entries, number of ordered entries, records, sizes of the table's columns in bytes)` of one schema."""
 
     def sizes(self) -> tuple[bytes, bytes]:
-        """Bytes (uint64) and records (int64) of every table."""
+        """The sizes in bytes (an array of uint64) and the numbers of records (of int64) of all tables."""
 
     def spill(self, spill: SpillFile, least: int) -> None:
         """Move columns of `least` bytes or more into a temporary file, which serves as long as the encoder is used.
@@ -194,10 +204,14 @@ class Encoder(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LeafValue:
-    """A value of a record that is not JSON: the keys that lead to it, the key of its root first, and its node type.
+    """A value of a record that is not JSON.
 
-    `number` holds integers, booleans and the `double_bits` of floats, `text` what they and all others are as text;
-    `exact`: a float whose text is kept where floats are.
+    Attributes:
+        keys: The keys that lead to it, the key of its root first.
+        type: Its node type.
+        text: The value as text, also of numbers.
+        number: Integers, booleans (0 or 1), and the `double_bits` of floats.
+        exact: For a float: whether the archive, if it retains floats, is to keep this text.
     """
 
     keys: tuple[bytes, ...]

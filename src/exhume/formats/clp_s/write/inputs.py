@@ -1,6 +1,8 @@
 """The inputs of a writer: their names, their kinds by content, and their bytes.
 
-Files and standard input come as decompressed chunks, read ahead in threads on request.
+Files and standard input come as decompressed chunks (pieces), which threads read in advance on request.  The range
+index is the part of an archive that lists the inputs.  KV-IR streams are those that CLP's loggers write; their older
+streams, of text, are converted to these.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ from exhume.limits import DEFAULT_LIMITS, Limits, cpu_count
 from exhume.redaction import redact
 
 STDIN: Final = "-"
-"""Names standard input among inputs, and in the range index what did not come from a file."""
+"""Name of standard input among inputs; in the range index, of every input that is not a file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +73,7 @@ class Naming:
 
 
 def _parts(path: str) -> tuple[str, ...]:
-    """The parts of a path; two slashes at its beginning are one, as elsewhere in it."""
+    """The parts of a path; several slashes at its beginning are one, though `PurePosixPath` keeps two."""
     return PurePosixPath("/" + path.lstrip("/") if path.startswith("/") else path).parts
 
 
@@ -120,10 +122,11 @@ def _files(path: str) -> Iterator[str]:
         return
 
     def fail(error: OSError) -> None:
+        """Raise for a folder that cannot be listed, which `os.walk` skips otherwise."""
         raise SourceError(f"cannot list: {error.strerror or error}", span=Span(path, 0, 0)) from error
 
     for folder, folders, names in os.walk(path, onerror=fail):
-        folders.sort()
+        folders.sort()  # `os.walk` descends in this order
         yield from (os.path.join(folder, name) for name in sorted(names))  # noqa: PTH118
 
 
@@ -147,6 +150,7 @@ class BadRecordError(WriterError):
 
 
 Input = str | os.PathLike[str] | BinaryIO | NamedInput
+"""An input of a writer, as callers of the library give it."""
 
 
 def name_of(source: Input) -> str:
@@ -160,17 +164,16 @@ def name_of(source: Input) -> str:
 
 
 def read_pieces(source: Input, *, as_is: bool = False, limits: Limits = DEFAULT_LIMITS) -> Iterator[bytes]:
-    """The content of one input, decompressed, and of an IR stream of text the KV-IR stream that holds the same (not
-    `as_is`).
+    """Yield the decompressed content of one input; an IR stream of text is converted to KV-IR, unless `as_is`.
 
-    Raises `SourceError` and `CodecError`, and the problem with a stream of text.
+    Raises `SourceError` and `CodecError`, and the fault in a stream of text.
     """
     pieces = _decompressed(source)
     return pieces if as_is else _keyed(name_of(source), pieces, limits)
 
 
 def _keyed(name: str, pieces: Iterator[bytes], limits: Limits) -> Iterator[bytes]:
-    """A decompressed input as it is, but an IR stream of text as key-value pairs.  Logs load no reader of streams."""
+    """Yield a decompressed input unchanged, but an IR stream of text as KV-IR (whose reader is imported only then)."""
     head = b""
     for piece in pieces:
         head += piece
@@ -212,7 +215,7 @@ def read_ahead(
 ) -> Iterator[bytes | None]:
     """Yield the chunks of several inputs in order, as `read_pieces` does, and None after each input.
 
-    Other threads read them, a bounded number of chunks in advance.  An error of an input is raised in its place.
+    Other threads read them, a bounded number of chunks in advance.  An error of an input is raised after its chunks.
     """
     threads = max(1, (jobs or cpu_count()) - 1)
     for pieces in iterate_ahead((read_pieces(source, as_is=as_is, limits=limits) for source in sources), threads):
@@ -221,10 +224,10 @@ def read_ahead(
 
 
 LOOKED_AT: Final = 1 << 16
-"""Bytes of an input after which its kind is decided."""
+"""Bytes of an input after which its kind is decided, even if its first line is longer."""
 
 SAMPLE: Final = LOOKED_AT >> 4
-"""Bytes of it that are searched for control bytes and zeros."""
+"""Bytes of an input that are searched for control bytes and zeros."""
 
 _CONTROL: Final = bytes({*range(0x20), 0x7F} - set(b"\t\n\v\f\r\b\x1b"))
 """Control bytes that text rarely has: all but white space, backspace and escape."""
@@ -246,6 +249,7 @@ class InputKind(enum.Enum):
 
 
 KINDS: Final = tuple(kind.value for kind in InputKind)
+"""Values of the option `input`."""
 
 
 def recognize(head: bytes, kind: InputKind, *, final: bool) -> InputKind | None:
@@ -286,7 +290,7 @@ def recognize(head: bytes, kind: InputKind, *, final: bool) -> InputKind | None:
         return InputKind.JSON
     line, newline, _ = text.partition(b"\n")
     if not newline and not final:
-        return None
+        return None  # the rest of the first line decides
     if (line[:1] == b"[" and text[1:].lstrip(b" \t\r\n")[:1] in (b"{", b"[")) or _is_value(line):
         return InputKind.JSON
     looked_at = head[:SAMPLE]
@@ -321,7 +325,7 @@ _COMPRESSIONS: Final = (
 
 
 def _compression(head: bytes) -> str | None:
-    """What a file that begins so is compressed with; None for anything else."""
+    """The compression of a file that begins with these bytes; None for anything else."""
     return next((name for at, magic, name in _COMPRESSIONS if head.startswith(magic, at)), None)
 
 
@@ -335,7 +339,7 @@ def _wide(head: bytes) -> str | None:
         if head.startswith(mark):
             return encoding
     pairs = len(head) // 2
-    first, second = head[: 2 * pairs : 2].count(0), head[1::2].count(0)
+    first, second = head[: 2 * pairs : 2].count(0), head[1::2].count(0)  # zeros among the first bytes of the pairs, ...
     if 2 * max(first, second) <= pairs or min(first, second) > pairs // _RARE:
         return None
     return "UTF-16LE" if second > first else "UTF-16BE"
@@ -351,7 +355,7 @@ def _is_value(line: bytes) -> bool:
 
 
 def recognized(pieces: Iterator[bytes], kind: InputKind) -> tuple[InputKind, Iterator[bytes]]:
-    """The kind of an input, and its pieces.  Propagates errors from `recognize`, and from reading a piece."""
+    """Return `(kind of an input, all of its pieces)`.  Propagates errors from `recognize`, and from reading a piece."""
     head = b""
     while (found := recognize(head, kind, final=False)) is None:
         piece = next(pieces, b"")

@@ -1,7 +1,11 @@
-"""JSON text as a flat tape of tokens, with the source text of numbers and arrays: the pure-Python implementation of the
+"""JSON text as a flat list of tokens, with the source text of numbers and arrays: the pure-Python implementation of the
 compiled encoder's scanner.
 
-Strict RFC 8259, in UTF-8.  Documents may follow each other with or without white space.
+Strict RFC 8259, in UTF-8.  A document is one JSON value, in general an object; documents may follow each other with or
+without white space.  Bytes are compared by their codes in the scanner's loop:
+
+0x22 `"`   0x2C `,`   0x2D `-`   0x30-0x39 digits   0x3A `:`   0x5B `[`   0x5C backslash   0x5D `]`   0x75 `u`
+0x7B `{`   0x7D `}`
 """
 
 from __future__ import annotations
@@ -14,11 +18,11 @@ from typing import Final
 from exhume.formats.clp_s.layout_packed import I64_MAX, I64_MIN
 
 MAX_DEPTH: Final = 10_000
-"""Nesting above which a document is refused."""
+"""Levels of nesting above which a document is rejected."""
 
 
 MAX_TOKENS: Final = 1 << 24
-"""Values and brackets of one document: more could not be distinguished by 24-bit ids."""
+"""Most values and brackets of one document: more could not be distinguished by the 24-bit ids of nodes."""
 
 
 class Status(enum.IntEnum):
@@ -32,6 +36,7 @@ class Status(enum.IntEnum):
     """The target size or record count is reached."""
     FULL = 3
     """The next record may not fit the archive's 24-bit ids."""
+    # Why a record is rejected; `REASONS` explains them.
     BAD_JSON = 10
     BAD_UTF8 = 11
     BAD_CONTROL = 12
@@ -68,11 +73,11 @@ REASONS: Final = {
     Status.BAD_ESCAPE: "not valid JSON: unknown escape in a string",
     Status.BAD_EVENT: "a KV-IR stream is damaged",
 }
-"""Why a record is refused, for people."""
+"""Messages for records that are rejected."""
 
 
 class Kind(enum.Enum):
-    """Kind of a token."""
+    """Kind of a token.  An array is one ARRAY_TEXT, or a token for each bracket and element (`structurize`)."""
 
     STRING = enum.auto()
     INTEGER = enum.auto()
@@ -90,14 +95,12 @@ class Kind(enum.Enum):
 
 @dataclass(slots=True)
 class Token:
-    """One token.  `key` is empty outside objects; `text` is the unescaped string, or the source of numbers and arrays;
-    `broken` is set if a lone surrogate was replaced in the key or the string.
-    """
+    """One token: a value, or a bracket."""
 
     kind: Kind
-    key: bytes = b""
-    text: bytes = b""
-    broken: bool = False
+    key: bytes = b""  # of a member of an object; empty for others
+    text: bytes = b""  # the unescaped string, or the source of numbers, words and arrays
+    broken: bool = False  # whether a lone surrogate in the key or the string was replaced
 
 
 class ScanError(Exception):
@@ -112,8 +115,9 @@ class ScanError(Exception):
 
 
 _SPACE: Final = re.compile(rb"[ \t\r\n]*")
-_PLAIN: Final = re.compile(rb'[^"\\\x00-\x1f]*')
+_PLAIN: Final = re.compile(rb'[^"\\\x00-\x1f]*')  # a run of a string without escapes
 _NUMBER: Final = re.compile(rb"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+# What may be the beginning of a number, if the data end after it.
 _NUMBER_HEAD: Final = re.compile(rb"-?(?:0|[1-9][0-9]*)?(?:(?<=[0-9])\.[0-9]*)?(?:(?<=[0-9])[eE][+-]?[0-9]*)?")
 _HEX4: Final = re.compile(rb"[0-9A-Fa-f]{4}")
 _HEX: Final = frozenset(b"0123456789abcdefABCDEF")
@@ -149,12 +153,12 @@ class Scanner:
         tokens: list[Token] = []
         self.tokens = tokens
         size = len(data)
-        stack: list[bool] = []  # True: an array
-        mute = 0  # depth of the array whose text is being passed over
-        array_start = 0
-        array_key = (b"", False)
-        key, broken = b"", False
-        state = 0  # 0 a value, 1 a key, 2 after a value
+        stack: list[bool] = []  # the open objects (False) and arrays (True)
+        mute = 0  # depth of the array that becomes one token of its text: no tokens are made in it; 0: none
+        array_start = 0  # start of that array
+        array_key = (b"", False)  # its `key` and `broken`
+        key, broken = b"", False  # of the next value
+        state = 0  # what comes next: 0 a value, 1 a key, 2 a comma or a closing bracket
         while True:
             at = self.skip_space(at)
             if at >= size:
@@ -200,7 +204,7 @@ class Scanner:
                 at = self.skip_space(at + 1)
                 if at >= size:
                     raise ScanError(Status.MORE, at)
-                if data[at] == char + 2:
+                if data[at] == char + 2:  # the closing bracket: both are two codes apart
                     at += 1
                     if not mute:
                         if char == 0x7B:
@@ -261,7 +265,7 @@ class Scanner:
         return Token(Kind.FLOAT if is_float else Kind.INTEGER, b"", match[0]), end
 
     def _string(self, at: int) -> tuple[bytes, bool, int]:
-        """The string whose opening quote is before `at`: text, whether something was replaced, end."""
+        """Return `(text, whether a surrogate was replaced, end)` of the string whose opening quote is before `at`."""
         data, size = self.data, len(self.data)
         parts: list[bytes] = []
         broken = False
@@ -323,7 +327,7 @@ class Scanner:
 
 
 def fits_integer(text: bytes) -> tuple[int, bool, bool]:
-    """An integer token's value wrapped to i64, whether it fits i64, and whether it fits u64 or i64."""
-    value = int(text) if len(text) <= 21 else 1 << 70
+    """Return `(value of an integer wrapped to i64, whether it fits i64, whether it fits u64 or i64)`."""
+    value = int(text) if len(text) <= 21 else 1 << 70  # too long to fit: any number that does not
     signed = I64_MIN <= value <= I64_MAX
     return (value + (1 << 63)) % (1 << 64) - (1 << 63), signed, signed or 0 <= value < 1 << 64

@@ -1,4 +1,7 @@
-"""The encoder of records: that of the compiled kernel if there is one, else that of `pykernel`."""
+"""The encoder of records: that of the compiled kernel if it was built, else that of `pykernel`.
+
+Their common interface is `encoder.Encoder`.
+"""
 
 from __future__ import annotations
 

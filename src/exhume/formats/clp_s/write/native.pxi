@@ -1,6 +1,7 @@
 # The part of the kernel that writes clp-s: the numbers that its functions share.  `_kernel.pyx` includes the others
-# next: buffers and dictionaries that grow, the parts of a string, and the encoder.  The pure-Python one,
-# `exhume.formats.clp_s.write.encoder`, has the documentation of the interface.
+# next: buffers and dictionaries that grow (buffers.pxi), the parts of a string (scanning.pxi), and the encoder.
+# `exhume.formats.clp_s.write.encoder` has the documentation of the interface, and `pykernel` is the pure-Python
+# implementation.
 
 from cpython.bytes cimport PyBytes_AS_STRING as bytes_text, PyBytes_FromStringAndSize as bytes_of, PyBytes_GET_SIZE
 from cpython.float cimport PyFloat_AS_DOUBLE
@@ -9,7 +10,7 @@ from libc.stdlib cimport calloc, free, qsort, realloc
 from libc.string cimport memset
 
 cdef enum:
-    # What `feed` reports; the same numbers as in encoder.py.
+    # The status that `feed` returns; the same numbers as in `Status` of jsonscan.py, where they are explained.
     E_DONE = 0
     E_MORE = 1
     E_SPLIT = 2
@@ -64,16 +65,16 @@ cdef enum:
 
 cdef enum:
     # Flags of a token
-    F_ABOVE_I64 = 1
-    F_ABOVE_U64 = 2
-    F_SURROGATE = 4
-    F_LOSS = 8
-    F_REPEATED = 16
+    F_ABOVE_I64 = 1             # an integer that does not fit 64 bits with a sign
+    F_ABOVE_U64 = 2             # nor without
+    F_SURROGATE = 4             # a lone surrogate was replaced
+    F_LOSS = 8                  # the value does not come back unchanged
+    F_REPEATED = 16             # its object has the key before
 
 cdef enum:
-    ENC_MAX_DEPTH = 10000
-    ENC_MAX_NODES = 1 << CLP_S_SCHEMA_IDS_ENTRY_SHIFT_CONTAINER_TYPE
-    ENC_MAX_LOG_TYPES = 1 << CLP_S_TABLE_CLP_WORD_SHIFT_OFS_VARIABLE
+    ENC_MAX_DEPTH = 10000       # levels of nesting
+    ENC_MAX_NODES = 1 << CLP_S_SCHEMA_IDS_ENTRY_SHIFT_CONTAINER_TYPE    # as many as an entry of a schema can name
+    ENC_MAX_LOG_TYPES = 1 << CLP_S_TABLE_CLP_WORD_SHIFT_OFS_VARIABLE    # as many as a word of a text can name
     ENC_SPLIT_TEXT = 1 << 29  # bytes of a dictionary after which a new archive is begun: readers hold it in memory
     ENC_SPLIT_NODES = 1 << 22  # nodes of the schema tree after which one is begun
     ENC_KEPT_ROOM = 1 << 16  # bytes of a column that are kept for the next ones when it is moved out of memory

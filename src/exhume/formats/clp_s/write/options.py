@@ -24,6 +24,8 @@ VERSIONS: Final[dict[str, Version]] = {
 """Format versions that can be written."""
 
 DEFAULT_VERSION: Final = "0.5.1"
+
+# Those of `clp-s`, in bytes.
 DEFAULT_TARGET_SIZE: Final = 8 << 30
 DEFAULT_TABLE_SIZE: Final = 1 << 20
 DEFAULT_DOCUMENT_SIZE: Final = 512 << 20
@@ -32,8 +34,10 @@ AUTO: Final = "@"
 """Begins the paths of keys that loggers add themselves, in KV-IR streams; also the key of the root above them."""
 
 _KEY_PART: Final = re.compile(r"(?:[^\\.*?]|\\u[0-9A-Fa-f]{4}|\\[^u])+")
+"""One key of a path, with its escapes."""
 _KEY_ESCAPE: Final = re.compile(r"\\(u[0-9A-Fa-f]{4}|.)", re.DOTALL)
 _CONTROL_ESCAPES: Final = {"t": "\t", "r": "\r", "n": "\n"}
+"""Letters that mean a control character after a backslash; any other character means itself."""
 
 
 def parse_key_path(text: str) -> tuple[bytes, ...]:
@@ -142,7 +146,7 @@ class WriterOptions:
 
     @property
     def key_root(self) -> bytes:
-        """The key of the root that the timestamp key is below."""
+        """The key of the root of the schema tree that the timestamp key is below: `@` for keys of loggers, or empty."""
         return AUTO.encode() if (self.timestamp_key or "").startswith(AUTO) else b""
 
     @property
@@ -168,7 +172,7 @@ class WriterOptions:
 
 
 def check_properties(properties: Mapping[str, Any]) -> None:
-    """Raise `WriterError` for names that clp-s keeps for itself and for values that JSON cannot hold."""
+    """Raise `WriterError` for names that clp-s reserves and for values that JSON or MessagePack cannot represent."""
     import json
 
     import msgpack

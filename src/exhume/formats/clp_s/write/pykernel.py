@@ -1,4 +1,11 @@
-"""The pure-Python encoder of JSON records, used without the compiled kernel."""
+"""The pure-Python encoder of JSON records, used without the compiled kernel.
+
+A record is a JSON object, given as tokens (`jsonscan`).  Each of its values has a node in the schema tree: a key below
+that of the object around it, and a type.  A schema is the list of nodes of a record: ordered ones (sorted by id), and
+unordered ones, which are those inside structured arrays, in the order of the elements; a marker states how many nodes
+of an array or of an object in one follow.  A table has the columns of all records with one schema.  A leaf is a value
+that has no members.
+"""
 
 from __future__ import annotations
 
@@ -28,15 +35,19 @@ if TYPE_CHECKING:
     from exhume.formats.clp_s.write.encoder import SpillFile
 
 MAX_IDS: Final = MAX_NODE_ID + 1
+"""Number of ids that nodes and log types can have; a larger entry of a schema is a marker."""
 SPLIT_TEXT: Final = 1 << 29
-"""Bytes of a dictionary after which a new archive is begun, because readers hold dictionaries in memory."""
+"""Bytes of a dictionary after which a new archive is begun, because readers keep dictionaries in memory."""
 SPLIT_NODES: Final = 1 << 22
-"""Nodes of the schema tree after which one is begun."""
+"""Nodes of the schema tree after which a new archive is begun, because readers keep the tree in memory."""
 MASK64: Final = (1 << 64) - 1
 _TEXT_TYPES: Final = (NodeType.CLP_STRING, NodeType.UNSTRUCTURED_ARRAY)
+"""Types whose values are stored as log type and variables."""
 
 
 class _RefusedError(Exception):
+    """A record that is rejected, and why."""
+
     def __init__(self, status: Status) -> None:
         super().__init__(status)
         self.status = status
@@ -46,42 +57,52 @@ class _Column:
     """A growing column."""
 
     def __init__(self, node_type: int) -> None:
-        """Start a column: `a` has words or numbers, `b` variables or formats of floats, `flags` booleans."""
+        """Start a column, which is stored as one or two arrays, `a` and `b`."""
         self.type = node_type
-        self.a = array("Q")
-        self.flags = bytearray()
+        self.a = array("Q")  # by row: a number, dictionary id, time, or word of a text (log type and first variable)
+        self.flags = bytearray()  # in place of `a` for booleans
+        # All variables of a text column; by row: ids of patterns of times, or formats of floats.
         self.b = array("H") if node_type == NodeType.FORMATTED_FLOAT else array("Q")
-        self.last = 0
+        self.last = 0  # the last value, if the column stores differences
 
     def pieces(self) -> Iterator[bytes]:
+        """Yield the bytes of the column as they are stored."""
         yield bytes(self.flags) if self.type == NodeType.BOOLEAN else self.a.tobytes()
         if self.type in _TEXT_TYPES:
             yield NUM_VARIABLES.pack(len(self.b))
         yield self.b.tobytes()
 
     def __len__(self) -> int:
+        """Bytes of the column as it is stored."""
         inner = NUM_VARIABLES.size if self.type in _TEXT_TYPES else 0
         return len(self.flags) + inner + sum(len(part) * part.itemsize for part in (self.a, self.b))
 
 
 class _Table:
+    """The records with one schema."""
+
     def __init__(self, entries: list[int], num_ordered: int, columns: list[_Column]) -> None:
+        """`entries`: the nodes and markers of the schema, of which the first `num_ordered` are ordered nodes."""
         self.entries, self.num_ordered, self.columns = entries, num_ordered, columns
         self.rows = 0
 
 
 def _losses(tokens: Sequence[Token]) -> int:
-    """Return how many keys and strings of a record do not come back unchanged; an array comes back as {}."""
+    """Return how many keys and strings of a record do not come back unchanged.
+
+    A record that is an array (accepted only if lossy) counts as one more, because it comes back as {}.
+    """
     whole = not tokens or tokens[0].kind in (Kind.OPEN_OBJECT, Kind.EMPTY_OBJECT)
     return (not whole) + sum(token.broken for token in tokens)
 
 
 def _with_columns(values: Iterable[_Value]) -> list[_Value]:
+    """The values whose type is stored in a column; the others, such as null, are in the schema only."""
     return [value for value in values if value.type in COLUMN_TYPES]
 
 
 def _close(unordered: list[int], marker: int, kind: NodeType) -> None:
-    """Write into a marker how many node ids follow it.  Raises `_RefusedError` for more than it can hold."""
+    """Write into the marker at index `marker` how many entries follow it.  Raises `_RefusedError` for too many."""
     length = len(unordered) - marker - 1
     if length >= MAX_IDS:
         raise _RefusedError(Status.TOO_LARGE)
@@ -94,6 +115,8 @@ class _Value:
     __slots__ = ("epoch", "is_time", "lost", "node", "number", "pattern", "text", "type", "word")
 
     def __init__(self, text: bytes) -> None:
+        # Numbers are those of the column: `number` (bits of a float), `epoch` and `pattern` of a time, `word`: the
+        # format of a float.  `is_time`: a value of the timestamp key; `lost`: it does not come back unchanged.
         self.text = text
         self.node = self.type = self.number = self.epoch = self.pattern = self.word = 0
         self.is_time = self.lost = False
@@ -135,7 +158,7 @@ class ClpsEncoder:
         resolve_timestamp: ResolveTimestamp,
         encode_float: Callable[[bytes], tuple[float, int] | None],
     ) -> None:
-        """Start an archive part. `path` are the keys of the timestamp, `core` selects the text encoding of 0.4.0 on."""
+        """Start an archive; `Encoder` documents the arguments."""
         self._dialect = Dialect.CORE if core else Dialect.CLASSIC
         self._structurize, self._retain_floats = structurize, retain_floats
         self._time_nodes, self._lossy, self.max_document = time_nodes, lossy, max_document
@@ -145,15 +168,15 @@ class ClpsEncoder:
         self.saw_integer_time = self.saw_float_time = False
         self.time_min = self.time_max = 0
         self.float_time_min = self.float_time_max = 0.0
-        self._nodes: list[tuple[int, bytes, int]] = []
+        self._nodes: list[tuple[int, bytes, int]] = []  # (parent, key, type) by id
         self._ids: dict[tuple[int, bytes, int], int] = {}
-        self._depths: list[int] = []  # per node: keys of the timestamp path that lead here, or -1
-        self._time_ids: set[int] = set()
-        self._dictionaries: tuple[dict[bytes, int], ...] = ({}, {}, {})
-        self._payload_size = [0, 0, 0]
-        self._tables: dict[tuple[int, tuple[int, ...]], _Table] = {}
-        self._numbered: list[_Table] = []
-        self._log_node = -1
+        self._depths: list[int] = []  # per node: number of keys of the timestamp path that lead to it; -1: others do
+        self._time_ids: set[int] = set()  # nodes with values of the timestamp key
+        self._dictionaries: tuple[dict[bytes, int], ...] = ({}, {}, {})  # variables, log types, array types
+        self._payload_size = [0, 0, 0]  # bytes of each
+        self._tables: dict[tuple[int, tuple[int, ...]], _Table] = {}  # by (number of ordered entries, entries)
+        self._numbered: list[_Table] = []  # by schema id
+        self._log_node = -1  # the node of the record's number (log_event_idx); -1: these are not stored
         if log_order_type is not None:
             metadata = self._node(ROOT, b"", NodeType.METADATA)
             self._log_node = self._node(metadata, b"log_event_idx", log_order_type)
@@ -173,6 +196,7 @@ class ClpsEncoder:
             except ScanError as error:
                 status = error.status
                 if status is Status.MORE and final:
+                    # No more data comes: the document is truncated, or a character or word in it is invalid.
                     status = Status.CUT_SHORT
                     if error.position < len(data):
                         status = Status.BAD_UTF8 if data[error.position] >= 0x80 else Status.BAD_JSON
@@ -222,7 +246,7 @@ class ClpsEncoder:
         return None
 
     def _leaf(self, leaf: LeafValue) -> _Value:
-        """Return a value that was parsed elsewhere (from KV-IR), with its node and type as in JSON."""
+        """Return a value that was parsed elsewhere (from KV-IR), with the node and type that it would have in JSON."""
         value = _Value(leaf.text)
         value.type, value.number = leaf.type, leaf.number
         parent = ROOT
@@ -246,7 +270,7 @@ class ClpsEncoder:
         return value
 
     def _forget(self, known: int) -> None:
-        """Remove all nodes after the first `known`."""
+        """Remove all nodes after the first `known`: those of a record that was rejected."""
         while len(self._nodes) > known:
             del self._ids[self._nodes.pop()]
             self._depths.pop()
@@ -258,6 +282,7 @@ class ClpsEncoder:
         if found is None:
             found = self._ids[triple] = len(self._nodes)
             self._nodes.append(triple)
+            # Whether it is on the path of the timestamp key: see `_depths`.
             depth = -1
             if node_type == NodeType.OBJECT:
                 above = self._depths[parent] if parent >= 0 else -1
@@ -269,16 +294,20 @@ class ClpsEncoder:
         return found
 
     def _is_time(self, parent: int, key: bytes) -> bool:
+        """Whether a key below a node is the timestamp key."""
         depth = self._depths[parent] if parent >= 0 else -1
         return 0 <= depth == len(self._path) - 1 and self._path[depth] == key
 
     def _resolve(self, tokens: list[Token]) -> tuple[list[int], list[int], list[_Value], list[_Value]]:
-        """Nodes and values of a record: ordered and unordered ids, ordered and unordered values."""
+        """Find the nodes of a record: `(ordered ids, unordered entries, values of ordered, values of unordered nodes)`.
+
+        Values are only those that have columns.  Raises `_RefusedError`.
+        """
         unordered: list[int] = []
         leaves: dict[int, _Value] = {}  # the last value of each ordered node
-        elements: list[_Value] = []
+        elements: list[_Value] = []  # values inside structured arrays
         lost = 0
-        # Frames: node, keys seen, is an array, inside an array, the position of its marker.
+        # The open objects and arrays: (node, keys seen, is an array, in or is an array, index of its marker or -1).
         frames: list[tuple[int, set[bytes], bool, bool, int]] = []
         for token in tokens:
             if token.kind is Kind.CLOSE_OBJECT or token.kind is Kind.CLOSE_ARRAY:
@@ -293,7 +322,7 @@ class ClpsEncoder:
                 if token.key in keys:
                     if not self._lossy:
                         raise _RefusedError(Status.DUPLICATE_KEY)
-                    token.broken = True
+                    token.broken = True  # counts as a loss
                 keys.add(token.key)
             value = self._value(token, not in_array and self._is_time(parent, token.key))
             value.node = self._node(parent, token.key, value.type)
@@ -362,7 +391,7 @@ class ClpsEncoder:
     def _float(self, value: _Value) -> None:
         """Give a value its float; with `retain_floats` also the format in which it is written."""
         number = float(value.text)
-        if number - number != 0:
+        if number - number != 0:  # infinite
             raise _RefusedError(Status.BIG_FLOAT)
         value.number = double_bits(number)
         value.type = NodeType.FLOAT
@@ -386,7 +415,7 @@ class ClpsEncoder:
     # --- columns ---
 
     def _commit(self, ordered: list[int], unordered: list[int], values: list[_Value], more: list[_Value]) -> None:
-        """Append a record to the table of its schema; `more` are the values inside structured arrays, in order."""
+        """Append a record to the table of its schema; the arguments are the results of `_resolve`."""
         order = sorted(ordered)
         key = (len(order), (*order, *unordered))
         table = self._tables.get(key)
@@ -395,8 +424,8 @@ class ClpsEncoder:
             columns = [_Column(node_type) for node_type in types if node_type in COLUMN_TYPES]
             table = self._tables[key] = _Table(list(key[1]), len(order), columns)
             self._numbered.append(table)
-        at = 0
-        if self._log_node >= 0:
+        at = 0  # index of the next column
+        if self._log_node >= 0:  # the first node of all, and so the first column
             column = table.columns[0]
             column.a.append(self.records - column.last & MASK64)
             column.last = self.records if column.type == NodeType.DELTA_INTEGER else 0
@@ -422,7 +451,7 @@ class ClpsEncoder:
         return found
 
     def _put(self, column: _Column, value: _Value) -> None:
-        """Append a value to the arrays `a`, `b` or `flags` of a column, by its type; `size` counts its stored bytes."""
+        """Append a value to the arrays of a column, by its type; `size` counts its stored bytes."""
         match column.type:
             case NodeType.VAR_STRING | NodeType.DICTIONARY_FLOAT:
                 column.a.append(self._entry(0, value.text))
@@ -471,7 +500,7 @@ class ClpsEncoder:
     def _note_time(self, value: _Value) -> None:
         """Extend the range of times by a value's time."""
         self._time_ids.add(value.node)
-        if value.type in (NodeType.FLOAT, NodeType.FORMATTED_FLOAT, NodeType.DICTIONARY_FLOAT):
+        if value.type in (NodeType.FLOAT, NodeType.FORMATTED_FLOAT, NodeType.DICTIONARY_FLOAT):  # before 0.5.0
             (number,) = array("d", array("Q", [value.number]).tobytes())
             first = not self.saw_float_time
             self.float_time_min = number if first else min(self.float_time_min, number)
@@ -525,5 +554,5 @@ class ClpsEncoder:
         for column in (column for index in indices for column in self._numbered[index].columns):
             if stop > 0 and start < len(column):
                 pieces.append(b"".join(column.pieces())[max(start, 0) : stop])
-            start, stop = start - len(column), stop - len(column)
+            start, stop = start - len(column), stop - len(column)  # relative to the next column
         return b"".join(pieces)

@@ -1,12 +1,16 @@
 # The parts of a string: characters of JSON, times by their patterns, variables between plain text.
+#
+# A program is a pattern of timestamps as steps of two bytes: an operation, and for a literal its byte.  They are made
+# and documented by `compile_pattern` of timestamps.py.  A log type is a text with a placeholder (mark), one byte, in
+# place of each variable, and escapes before bytes that look like one; texts.py has the rules.
 
 cdef struct EncProgram:
     uint8_t steps[ENC_PROGRAM_SIZE]
-    int size
-    int64_t offset
-    int64_t pattern
+    int size                # bytes of the steps
+    int64_t offset          # from UTC in nanoseconds
+    int64_t pattern         # id of the pattern
 
-cdef uint8_t[256] enc_string_class     # 0 plain, 1 anything that needs a look
+cdef uint8_t[256] enc_string_class     # 1 for quotes, escapes, control bytes and bytes above ASCII; 0 for others
 cdef uint8_t[256] enc_token_class      # 0 delimiter; 1 other token byte, 2 digit, 4 hex letter, 8 other letter
 
 cdef void enc_fill_classes() noexcept:
@@ -26,7 +30,7 @@ cdef void enc_fill_classes() noexcept:
 
 enc_fill_classes()
 
-cdef double[23] enc_powers_of_ten
+cdef double[23] enc_powers_of_ten   # those that a double represents exactly
 cdef int enc_power
 enc_powers_of_ten[0] = 1.0
 for enc_power in range(1, 23):
@@ -34,11 +38,15 @@ for enc_power in range(1, 23):
 
 
 cdef inline bint enc_is_space(unsigned char c) noexcept nogil:
+    """Whether a byte is white space in JSON: a space, line feed, carriage return or tab."""
     return c == 0x20 or c == 0x0A or c == 0x0D or c == 0x09
 
 
 cdef inline int enc_utf8_length(const unsigned char* p) noexcept nogil:
-    """Bytes of the well-formed sequence at `p` (a lead byte above 0x7F), 0 if there is none; NUL stops it."""
+    """Size of the well-formed UTF-8 sequence at `p` (a lead byte above 0x7F); 0 if there is none.
+
+    It does not read past a NUL byte, so it is safe at the end of data that has one after it.
+    """
     cdef unsigned char c = p[0]
     if c < 0xC2:
         return 0
@@ -60,7 +68,7 @@ cdef inline int enc_utf8_length(const unsigned char* p) noexcept nogil:
 
 
 cdef inline int enc_hex4(const unsigned char* p) noexcept nogil:
-    """Value of four hex digits, -1 if they are not (a NUL stops it)."""
+    """Value of four hex digits; -1 if they are not.  It does not read past a NUL byte."""
     cdef int value = 0, i
     cdef unsigned char c
     for i in range(4):
@@ -98,7 +106,7 @@ cdef inline int enc_put_utf8(unsigned char* out, uint32_t code) noexcept nogil:
 
 
 cdef inline int64_t enc_days_from_civil(int64_t year, int month, int day) noexcept nogil:
-    """Days since 1970-01-01; years from 1 on."""
+    """Days since 1970-01-01, for years from 1 on; computed in years that begin with March, from 0000-03-01."""
     if month <= 2:
         year -= 1
     cdef int64_t era = year // 400
@@ -108,6 +116,7 @@ cdef inline int64_t enc_days_from_civil(int64_t year, int month, int day) noexce
 
 
 cdef inline int enc_digits_at(const unsigned char* p, int count) noexcept nogil:
+    """Value of `count` decimal digits; -1 if they are not."""
     cdef int value = 0, i
     for i in range(count):
         if not 0x30 <= p[i] <= 0x39:
@@ -121,7 +130,7 @@ cdef const char* ENC_WEEKDAYS = b"SunMonTueWedThuFriSat"
 
 
 cdef inline int enc_short_name(const unsigned char* p, const char* names, int count) noexcept nogil:
-    """The number of a name of three letters, -1 where there is none."""
+    """The index of the three letters at `p` among `count` names in `names`; -1 if they are none of these."""
     cdef int i
     for i in range(count):
         if p[0] == <unsigned char>names[0] and p[1] == <unsigned char>names[1] and p[2] == <unsigned char>names[2]:
@@ -132,7 +141,10 @@ cdef inline int enc_short_name(const unsigned char* p, const char* names, int co
 
 cdef int enc_run_program(EncProgram* program, const unsigned char* p, size_t size, bint milliseconds,
                      int64_t* epoch) noexcept nogil:
-    """Parses a timestamp text with one known pattern; 0 if it is of another shape (or out of easy range)."""
+    """Parse a timestamp with one known pattern; return 1, and its time in `epoch`, in milliseconds or nanoseconds.
+
+    Return 0 if it has another shape, or a year whose nanoseconds might not fit 64 bits: `parse_timestamp` decides then.
+    """
     cdef const unsigned char* end = p + size
     cdef int i = 0, year = 1970, month = 0, weekday = -1, day = 0, hour = 0, minute = 0, second = 0, count, value
     cdef int64_t nanoseconds = 0, seconds
@@ -176,7 +188,7 @@ cdef int enc_run_program(EncProgram* program, const unsigned char* p, size_t siz
             while count < 9:
                 nanoseconds *= 10
                 count += 1
-        else:
+        else:  # a number of two digits; a day may have a space before one digit
             if end - p < 2:
                 return 0
             if p[0] == 0x20 and (op == c'e' or op == c'f'):
@@ -222,22 +234,22 @@ cdef int enc_run_program(EncProgram* program, const unsigned char* p, size_t siz
     return 1
 
 
-cdef struct EncVariable:
-    # A variable of a string: an integer that fits 64 bits (1), a decimal fraction of at most 16 digits (2), neither
-    # (0).
+cdef struct EncVariable:    # a variable of a string
     const unsigned char* text
     size_t size
     uint64_t magnitude      # its digits as a number
     size_t digits
     size_t fraction         # how many of them follow the point
     bint negative
-    int kind
+    int kind                # 1: an integer that fits 64 bits, 2: a decimal fraction of at most 16 digits, 0: text
 
 
 cdef inline bint enc_next_variable(const unsigned char** at, const unsigned char* end, const uint8_t* token_class,
                                    unsigned char last_mark, EncBuf* log_type, EncVariable* found) noexcept nogil:
-    """Copies the text before the next variable to a log type, which has space for twice its size; returns whether there
-    is one.
+    """Copy the text before the next variable to a log type, which has space for twice its size.
+
+    Returns whether there is a variable; then `found` describes it, and `at` is moved after it.  `last_mark`: the
+    largest placeholder of the dialect; bytes from M_INTEGER to it are escaped in the text.
     """
     cdef const unsigned char* p = at[0]
     cdef const unsigned char* start
@@ -256,6 +268,7 @@ cdef inline bint enc_next_variable(const unsigned char** at, const unsigned char
             out += 1
             p += 1
             continue
+        # A token: the classes of its bytes decide whether it is a variable, as in `is_variable` of texts.py.
         start = p
         kinds = 0
         while p < end and token_class[p[0]]:
@@ -284,7 +297,7 @@ cdef inline bint enc_next_variable(const unsigned char** at, const unsigned char
     found.negative = start[0] == 0x2D
     found.magnitude = found.digits = found.fraction = 0
     found.kind = 0
-    if kinds & 12:
+    if kinds & 12:  # letters
         return True
     i = found.negative
     while i < found.size:

@@ -1,9 +1,12 @@
 """The archives that a writer fills in sequence, from blocks of input that are encoded in parallel and adopted in order.
 
-An archive grows to the target size, then the next begins.  A block of a plain-text log contains whole events.  Where a
-block of JSON begins and ends is a guess (a line that begins with a brace begins a document), and so is, for JSON and
-KV-IR streams, that nothing stops the encoder on the way.  Where the guess is wrong, the block is encoded again after
-the one before it: the archive is identical for any number of jobs, and so are the errors.
+An archive grows to the target size, then the next begins.  A unit (ingestion unit) is the records of one input.
+
+A block is a part of an input that a thread encodes on its own, with an encoder for blocks.  To adopt a block is to move
+its columns and dictionaries into the archive.  A block of a plain-text log contains whole events.  Where a block of
+JSON begins and ends is a guess (a line that begins with a brace begins a document), and so is, for JSON and KV-IR
+streams, that nothing stops the encoder within the block.  Where the guess is wrong, the block is encoded again, after
+the one before it: the archives and the errors are identical for any number of jobs.
 """
 
 from __future__ import annotations
@@ -64,9 +67,9 @@ class OpenArchive:
     """The archive in progress."""
 
     encoder: Encoder
-    patterns: TimestampPatterns
+    patterns: TimestampPatterns  # of its times
     units: list[Unit] = field(default_factory=list)
-    consumed: int = 0
+    consumed: int = 0  # bytes of input, for the header
     spill: SpillFile = field(default_factory=lambda: SpillFile(None))
     full: bool = False
     """Whether the target size is reached: the next record goes into another archive."""
@@ -88,8 +91,8 @@ class Series:
         self._target = target
         self._options = options
         self._creator = options.new_creator_id()
-        self._finished: list[AtomicFile | AtomicDirectory] = []
-        self._losses = 0
+        self._finished: list[AtomicFile | AtomicDirectory] = []  # those of all archives, also the one in progress
+        self._losses = 0  # in complete archives
         self.part: OpenArchive | None = None
         self.unit: Unit | None = None
         self.paths: list[Path] = []
@@ -99,7 +102,7 @@ class Series:
 
     @property
     def losses(self) -> int:
-        """Values that do not come back the same."""
+        """Number of values that reading the archives does not return unchanged."""
         return self._losses + (self.part.encoder.losses if self.part else 0)
 
     def begin_unit(self, name: str, properties: Mapping[str, Any]) -> None:
@@ -142,8 +145,8 @@ class Series:
         if part.units:
             part.units[-1].end = part.encoder.records
         if part.full and part.units and part.units[-1] is self.unit and self.unit.start == self.unit.end:
-            part.units.pop()  # nothing of it is here: it begins in the next archive
-            self.unit.split -= 1
+            part.units.pop()  # no record of it is here: it begins in the next archive
+            self.unit.split -= 1  # to be as before when it is counted below
         self._losses += part.encoder.losses
         self.has_times = self.has_times or bool(part.encoder.time_nodes_list())
         self.records += part.encoder.records
@@ -175,7 +178,7 @@ class Series:
             if number:
                 path = path.with_name(f"{path.stem}.{number}{path.suffix}")
             self._finished.append(reserve(path, self._options.directory, overwrite=self._options.overwrite))
-            if number > _PENDING:
+            if number > _PENDING:  # the first one always waits: once it exists, so do the others
                 self._finished[number - _PENDING].commit()
         return self._finished[number]
 
@@ -185,7 +188,7 @@ class Series:
         The first archive has the requested name and comes last: once it exists, so do the others.
         """
         if self.part is None and not self.paths:
-            self.current()
+            self.current()  # without input, one empty archive
         if self.part is not None and (self.part.encoder.records or not self.paths):
             self._close()
         for file in reversed(self._finished):
@@ -201,7 +204,7 @@ class Series:
 
 
 def begin(options: WriterOptions) -> tuple[Encoder, TimestampPatterns]:
-    """The encoder and the patterns of a new archive."""
+    """Return the encoder and the timestamp patterns of a new, empty archive."""
     version = options.version_tuple
     patterns = TimestampPatterns(TimeDialect.of_version(version), lossy=options.allow_loss)
     encoder: Encoder = ClpsEncoder(
@@ -230,16 +233,13 @@ works while other threads do."""
 
 @dataclass(slots=True)
 class InputBlock:
-    """Bytes of an input, None for its end, and their encoding if it succeeded.
+    """A part of an input, and its encoding if that succeeded."""
 
-    For a KV-IR stream, the `part` of it that was encoded; for a plain-text log (`text`), whole events.
-    """
-
-    data: bytes | None
-    encoder: Encoder | None = None
-    patterns: TimestampPatterns | None = None
-    part: StreamPart | None = None
-    text: bool = False
+    data: bytes | None  # None ends an input
+    encoder: Encoder | None = None  # with the records of the block
+    patterns: TimestampPatterns | None = None  # of this encoder
+    part: StreamPart | None = None  # of a KV-IR stream, if it was encoded
+    text: bool = False  # whether it is whole events of a plain-text log
 
 
 class TextPart(NamedTuple):
@@ -249,7 +249,7 @@ class TextPart(NamedTuple):
 
 
 def cut(pieces: Iterable[bytes | None]) -> Iterator[bytes | None]:
-    """Yield chunks of input (None ends an input), cut again where a document seems to begin."""
+    """Yield chunks of JSON (None ends an input), cut again so that each begins where a document seems to begin."""
     held = b""
     for piece in pieces:
         if piece is None:
@@ -258,15 +258,16 @@ def cut(pieces: Iterable[bytes | None]) -> Iterator[bytes | None]:
             held = b""
             yield None
             continue
+        # At the last line that begins with a brace, or else at the last line, or else not at all.
         at = piece.rfind(b"\n{") + 1 or piece.rfind(b"\n") + 1 or len(piece)
         yield b"".join((held, memoryview(piece)[:at]))
         held = piece[at:]
 
 
 def cut_text(pieces: Iterable[bytes], longest: int) -> Iterator[bytes | TextPart]:
-    """Yield a plain-text log in parts that begin at events.
+    """Yield a plain-text log in parts of whole events.
 
-    After an event longer than `longest`, the chunks are passed on as they are.
+    After an event longer than `longest` bytes, the chunks are passed on as they are: that event will be rejected.
     """
     log = text_log()
     held: list[bytes] = []  # complete lines from the start of an event on, which the next line may continue
@@ -274,6 +275,7 @@ def cut_text(pieces: Iterable[bytes], longest: int) -> Iterator[bytes | TextPart
     is_stamped = False  # whether a timestamp was seen: without any, each line is an event
     pieces = iter(pieces)
     for piece in pieces:
+        # Add the piece to the line that is not complete; if a line ends in it, cut before the last timestamp.
         end = piece.rfind(b"\n") + 1
         line.append(piece[:end] if end else piece)
         if end:
@@ -310,11 +312,11 @@ def cut_apart(
         rest = iter(partial(next, pieces), None)
         try:
             found, rest = recognized(chain([head], rest), kind)
-        except WriterError:  # reported, with the name of the input, by who takes the blocks
+        except WriterError:  # the consumer of the blocks recognizes it again, and raises with the name of the input
             yield from chain([head], rest, [None])
             continue
         if found is InputKind.IR:
-            # Logs need not load these.
+            # Imported only for streams: most inputs are logs.
             from exhume.formats.kv_ir.chunks import LEAST_LIMIT
             from exhume.formats.kv_ir.ingest import cut_stream
 
@@ -328,15 +330,17 @@ def cut_apart(
 
 
 class BlockEncoders:
-    """Encoders of blocks, as many as there are blocks in progress: schemas that they have seen are reused for the next
-    block."""
+    """Encoders of blocks, as many as there are blocks in progress at a time.
+
+    They are used again, because the schemas that an encoder knows make the next block faster.
+    """
 
     def __init__(self, options: WriterOptions) -> None:
         self._options = options
         self._idle: list[tuple[Encoder, TimestampPatterns]] = []
 
     def blocks(self, sources: Iterable[Input], limits: Limits) -> Iterator[InputBlock]:
-        """The blocks of inputs, one without data after each input; encoded already where several jobs do that."""
+        """Yield the blocks of the inputs, and one without data after each input; with several jobs, encoded already."""
         jobs = self._options.jobs
         with closing(self._pieces(sources, limits)) as pieces:
             if jobs == 1:
@@ -355,14 +359,11 @@ class BlockEncoders:
             yield from read_ahead(sources, jobs, as_is=as_is, limits=limits)
 
     def encode(self, data: bytes | TextPart | StreamPart | None) -> InputBlock:
-        """Encode a block on its own.
-
-        Without `ENCODES_AHEAD` it is returned as it is.
-        """
+        """Encode a block on its own, in a thread of the caller.  Without `ENCODES_AHEAD` it is returned as it is."""
         text = isinstance(data, TextPart)
         if isinstance(data, TextPart):
             data = data.data
-        if not isinstance(data, bytes | None):
+        if not isinstance(data, bytes | None):  # a part of a KV-IR stream has its own decoder, which keeps the encoder
             into = data.encode(partial(begin, self._options)) if ENCODES_AHEAD else None
             return InputBlock(data.chunk.data, *into, data) if into else InputBlock(data.chunk.data)
         if data is None or not ENCODES_AHEAD:
@@ -384,11 +385,12 @@ class BlockEncoders:
         """
         if block.encoder is None or block.patterns is None or part.full:
             return False
+        # Patterns are numbered anew: `numbers` has the archive's id of each pattern of the block.
         ids = dict(part.patterns.ids)
         numbers = [ids.setdefault(pattern, len(ids)) for pattern in block.patterns.ids]
         if not KERNEL.clps_absorb(part.encoder, block.encoder, numbers, self._options.target_encoded_size):
             return False
         part.patterns.ids.update(ids)
-        if block.part is None:
+        if block.part is None:  # the encoder of a part of a stream stays with its decoder
             self._idle.append((block.encoder, block.patterns))
         return True

@@ -1,7 +1,11 @@
 r"""The timestamps that begin a line of a plain-text log, as small regular expressions in one table of states.
 
-The table is for the compiled kernel and for pure Python.  Expressions consist of bytes, `\d`, classes `[...]` without
-ranges, groups, `|`, `?` and `{m}`, `{m,n}`; a backslash takes the next character as it is.
+The table is for the compiled kernel and for pure Python.  Python's `re` would not do: the kernel needs a table, and an
+expression may need more bytes than there are yet.
+
+Expressions consist of bytes, `\d`, classes `[...]` without ranges (`#` in one stands for all digits), groups, `|`, `?`
+and `{m}`, `{m,n}`; a backslash takes the next character as it is.  They are parsed (`_Parser`), made a nondeterministic
+automaton (`_Nfa`), which may be in several states at a time, and this a deterministic one (`compile_automaton`).
 
 Spec: the timestamp schema of upstream's `log-converter` and the patterns of its timestamp parser, at e00317e36; the
 additional patterns are in `docs/formats/clp_s.md`, "Text logs".
@@ -19,6 +23,7 @@ from typing import Final
 DIGITS: Final = frozenset(b"0123456789")
 
 MOST_STATES: Final = 1 << 16
+"""As many as the kernel's table of 16-bit numbers can have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +33,9 @@ class Automaton:
     Attributes:
         classes: The class of each byte, 256 items.
         num_classes: How many classes there are.
-        table: For each state and class the next state; state 0 is the end, state 1 the beginning.
-        accepts: For each state the bits of the expressions that end there.
+        table: The next state by `state * num_classes + class`.  State 1 is the first one; state 0: no expression can
+            continue so.
+        accepts: For each state the bits (LOOSE, STRICT) of the expressions that end there.
     """
 
     classes: bytes
@@ -39,13 +45,14 @@ class Automaton:
 
 
 class _Nfa:
-    """Steps between states by bytes, and without any."""
+    """A nondeterministic automaton: steps from a state to others, by one of some bytes or without any."""
 
     def __init__(self) -> None:
-        self.steps: list[list[tuple[frozenset[int], int]]] = []
-        self.free: list[list[int]] = []
+        self.steps: list[list[tuple[frozenset[int], int]]] = []  # by state: (bytes, next state)
+        self.free: list[list[int]] = []  # by state: the next states without a byte
 
     def state(self) -> int:
+        """Add a state."""
         self.steps.append([])
         self.free.append([])
         return len(self.steps) - 1
@@ -62,7 +69,7 @@ class _Nfa:
                 for number in range(part.most):
                     after = self.add(part.node, at)
                     if number >= part.least:
-                        self.free[at].append(after)
+                        self.free[at].append(after)  # this repetition can be left out
                     at = after
             self.free[at].append(end)
         return end
@@ -80,7 +87,7 @@ class _Nfa:
 
 
 Node = frozenset[int] | tuple["Choice", ...]
-"""An expression: one of some bytes, or choices."""
+"""A parsed expression: one of some bytes, or alternatives."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +100,11 @@ class Repetition:
 
 
 Choice = list[Repetition]
+"""One alternative: a sequence of parts."""
 
 
 class _Parser:
-    """Takes an expression apart."""
+    """Parses an expression, from left to right."""
 
     def __init__(self, text: str) -> None:
         self._text, self._at = text, 0
@@ -109,6 +117,7 @@ class _Parser:
         return node
 
     def _next(self) -> str:
+        """Take the next character; empty at the end."""
         self._at += 1
         return self._text[self._at - 1 : self._at]
 
@@ -158,9 +167,9 @@ class _Parser:
 
 
 def compile_automaton(expressions: Iterable[tuple[str, int]]) -> Automaton:
-    """One automaton for several expressions, each with the bit that its end sets.
+    """Make one automaton for several expressions, each given with the bit for `accepts`.
 
-    In a class, `#` stands for all digits.  Raises `ValueError` for what is not an expression, and for too many states.
+    Raises `ValueError` for a malformed expression, and for too many states.
     """
     # One nondeterministic automaton for all expressions, with a common start.
     nfa = _Nfa()
@@ -172,11 +181,12 @@ def compile_automaton(expressions: Iterable[tuple[str, int]]) -> Automaton:
         ends[nfa.add(_Parser(text).whole(), start)] = bit
     # Bytes that all transitions treat alike share a class, so rows of the table are short.
     classes, members = _classes(by for steps in nfa.steps for by, _ in steps)
+    # Of the states that are reached without a byte, only those matter that have steps or end an expression.
     useful = {state for state, steps in enumerate(nfa.steps) if steps} | ends.keys()
     reached = [nfa.closure((state,)) & useful for state in range(len(nfa.steps))]
     sets = dict.fromkeys(by for steps in nfa.steps for by, _ in steps)
-    places = {by: [number for number, byte in enumerate(members) if byte in by] for by in sets}
-    # Make it deterministic: each set of states that can be reached is one state.
+    places = {by: [number for number, byte in enumerate(members) if byte in by] for by in sets}  # classes of a set
+    # Make it deterministic: each set of states that it can be in at a time is one state; `order` grows in the loop.
     numbers: dict[frozenset[int], int] = {frozenset(): 0, reached[root]: 1}
     order = [frozenset(), reached[root]]
     table: list[int] = []
@@ -206,7 +216,7 @@ def compile_automaton(expressions: Iterable[tuple[str, int]]) -> Automaton:
 
 
 def _classes(sets: Iterable[frozenset[int]]) -> tuple[bytes, list[int]]:
-    """Bytes that all sets treat alike have one class: the class of each byte, and a byte of each class."""
+    """Return `(class of each byte, one byte of each class)`; bytes that are in the same sets share a class."""
     distinct = list(dict.fromkeys(sets))
     numbers: dict[int, int] = {}
     members: list[int] = []
@@ -226,6 +236,7 @@ LOOSE: Final = 1
 STRICT: Final = 2
 """A timestamp that looks like other numbers: a space, a line end, or one of `[`, `(` and `:` has to follow."""
 
+# Parts of the expressions below.
 _MONTH: Final = "(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
 _LONG_MONTH: Final = (
     "(Jan(uary)?|Feb(ruary)?|Mar(ch)?|Apr(il)?|May|June?|July?|Aug(ust)?"
@@ -244,15 +255,13 @@ _ZONE: Final = f"( ?({_NAME}({_OFFSET})?|{_OFFSET})Z?| ?Z)"
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """One form of timestamp: what it is called in the docs, an example, the pattern of upstream's timestamp parser
-    that it stems from, its expression, and what may follow it.
-    """
+    """One form of timestamp."""
 
-    name: str
+    name: str  # in the docs
     example: str
-    upstream: str
+    upstream: str  # the pattern of upstream's timestamp parser that it stems from
     expression: str
-    follows: int = LOOSE
+    follows: int = LOOSE  # what may follow it: LOOSE or STRICT
 
 
 FORMS: Final = (
@@ -343,7 +352,7 @@ _WORD: Final = frozenset(b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopq
 FOLLOWS: Final = bytes(
     (0 if byte in _WORD else LOOSE) | (STRICT if byte in b" \t\r\n[(:" else 0) for byte in range(256)
 )
-"""For each byte, which timestamps it may follow."""
+"""For each byte, after which timestamps it may be: the bits LOOSE and STRICT."""
 
 
 @cache
@@ -354,7 +363,7 @@ def automaton() -> Automaton:
 
 @cache
 def kernel_table() -> bytes:
-    """Its table as 16-bit integers of this machine."""
+    """The table of `automaton` as 16-bit integers in this machine's byte order, as the kernel takes it."""
     found = array("H", automaton().table)
     assert found.itemsize == 2, sys.platform
     return found.tobytes()

@@ -1,5 +1,6 @@
 # Text logs: finds the events (see `textlog.py`, which has the pure-Python implementation and the documentation), and
-# encodes them or writes them as JSON lines.
+# encodes them or writes them as JSON lines.  An event is a timestamp (absent in some) and a message; the message may
+# consist of several lines.
 
 cdef enum:
     TXT_REPLACED_SIZE = 3   # bytes of U+FFFD
@@ -13,7 +14,8 @@ cdef struct TxtStamp:       # the beginning of the last timestamp, and the run o
     uint8_t[TXT_KEPT + 1] best      # by byte: size of the longest timestamp that was found before it
 
 cdef const char* TXT_HEX = b"0123456789abcdef"
-cdef const char* TXT_REPLACED = b"\xef\xbf\xbd"
+cdef const char* TXT_REPLACED = b"\xef\xbf\xbd"    # U+FFFD, which stands for a byte that is not UTF-8
+# The keys of a record.
 cdef const char* TXT_STAMP = b"timestamp"
 cdef const char* TXT_MESSAGE = b"message"
 cdef const char* TXT_INVALID = b"invalid_utf8"
@@ -255,7 +257,10 @@ cdef class ClpsTextLog:
 
     cdef int encode(self, ClpsEncoder encoder, const unsigned char* p, Py_ssize_t stamp, const unsigned char* end) \
             except -1 nogil:
-        """Encode one event as a record.  Return 0, or the reason why it is rejected (`E_...`)."""
+        """Encode the event `[p, end)`, with a timestamp of `stamp` bytes, as a record: make its tokens as `scan` would.
+
+        Return 0, or the reason why it is rejected (`E_...`).
+        """
         cdef EncToken* token
         cdef size_t names = encoder.num_names, nodes = encoder.num_nodes, middle
         cdef bint exact = txt_is_utf8(p + stamp, end)
@@ -295,6 +300,7 @@ cdef class ClpsTextLog:
         return 0
 
     def feed(self, ClpsEncoder encoder not None, bytes data not None, Py_ssize_t start, bint final, int64_t target):
+        """See `TextLog.feed`."""
         cdef const unsigned char* base = <const unsigned char*>bytes_text(data)
         cdef const unsigned char* p = base + start
         cdef const unsigned char* end = base + PyBytes_GET_SIZE(data)
@@ -371,7 +377,7 @@ cdef class ClpsTextLog:
             enc_buf_free(&mended)
 
     def last(self, bytes data not None):
-        """See `PureTextLog.last`."""
+        """See `TextLog.last`."""
         cdef const unsigned char* base = <const unsigned char*>bytes_text(data)
         cdef const unsigned char* end = base + PyBytes_GET_SIZE(data)
         cdef const unsigned char* p = end

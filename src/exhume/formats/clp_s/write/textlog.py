@@ -10,6 +10,8 @@ of at most three strings:
 | `invalid_utf8` | only where there are such bytes: for each U+FFFD of the message, in order, the bytes as hexadecimal digits, with dots between them (`efbfbd` for one that was in the log) |
 
 `timestamp` and `message`, joined, are the bytes of the log.
+
+Timestamps are found by an automaton (`stamps`): a table of states, which reads one byte after another.
 """  # noqa: E501 - a table
 
 from __future__ import annotations
@@ -32,6 +34,7 @@ KEYS: Final = (TIMESTAMP, MESSAGE, INVALID)
 """The keys of the records."""
 
 _REPLACED: Final = "\ufffd".encode()
+"""What stands for invalid bytes in a message."""
 
 
 class TextLog(Protocol):
@@ -40,26 +43,27 @@ class TextLog(Protocol):
     def feed(self, encoder: Any, data: bytes, start: int, final: bool, target: int) -> tuple[int, int, int, bool]:
         """Encode the events that are complete (all, when `final`), until the encoder has `target` bytes.
 
-        Returns what `Encoder.feed` returns: a status, where the event begins that stopped it, where it ends, and
-        whether it is complete.
+        Returns `(status, start, stop, is_complete)` as `Encoder.feed` does: why it stopped, and start and end of the
+        event at which it did.
         """
 
     def lines(self, data: bytes, start: int, final: bool) -> tuple[bytes, int]:
-        """The events that are complete (all, when `final`) as JSON lines, and where the next one begins."""
+        """Return `(JSON lines, end)`: the events that are complete (all, if `final`), and where the next one begins."""
 
     def last(self, data: bytes) -> int:
-        """Where the last line begins that begins with a timestamp for sure; -1: there is none."""
+        """The offset of the last line that is certain to begin with a timestamp; -1 if there is none."""
 
 
 class PureTextLog:
-    """The interpreted one."""
+    """The pure-Python implementation of `TextLog`."""
 
     def __init__(self) -> None:
         self._found = automaton()
 
     def feed(self, encoder: Any, data: bytes, start: int, final: bool, target: int) -> tuple[int, int, int, bool]:
         """See `TextLog.feed`."""
-        longest, encoder.max_document = encoder.max_document, sys.maxsize  # of bytes of the log, not of JSON
+        # The limit is about the bytes of the log: check it here, not for the lines of JSON, which are longer.
+        longest, encoder.max_document = encoder.max_document, sys.maxsize
         try:
             for at, stamp, stop in self._events(data, start, final):
                 if stop - at > longest:
@@ -85,13 +89,13 @@ class PureTextLog:
         """See `TextLog.last`."""
         end = len(data)
         while end > 0:
-            end = data.rfind(b"\n", 0, end)
+            end = data.rfind(b"\n", 0, end)  # -1 before the first line
             if (self._stamp(data, end + 1, False) or 0) > 0:
                 return end + 1
         return -1
 
     def _events(self, data: bytes, start: int, final: bool) -> Iterator[tuple[int, int, int]]:
-        """Where complete events begin, the bytes of their timestamps, and where they end."""
+        """Yield `(start, size of the timestamp, end)` of each complete event."""
         while start < len(data):
             stamp = self._stamp(data, start, final)
             if stamp is None:
@@ -99,13 +103,14 @@ class PureTextLog:
             stop = start
             while True:
                 stop = data.find(b"\n", stop) + 1
+                # The line has no end, or more lines of the event may follow the data.
                 if stop == 0 or (stamp and stop == len(data)):
                     if not final:
                         return
                     stop = len(data)
                     break
                 if not stamp:
-                    break
+                    break  # an event without a timestamp has one line
                 following = self._stamp(data, stop, final)
                 if following is None:
                     return
@@ -115,14 +120,17 @@ class PureTextLog:
             start = stop
 
     def _stamp(self, data: bytes, at: int, final: bool) -> int | None:
-        """Bytes of the timestamp at the beginning of a line; None where that cannot be determined yet."""
+        """Size in bytes of the timestamp at the beginning of a line, 0 without one; None if more bytes are needed.
+
+        The longest one counts that is followed by a byte which may follow it.
+        """
         table, classes, accepts, width = (
             self._found.table,
             self._found.classes,
             self._found.accepts,
             self._found.num_classes,
         )
-        start, best, state = at, 0, 1
+        start, best, state = at, 0, 1  # state 1 is the first one, 0: no timestamp can continue so
         while at < len(data):
             byte = data[at]
             if accepts[state] & FOLLOWS[byte]:
@@ -138,7 +146,7 @@ class PureTextLog:
 
 @cache
 def text_log() -> TextLog:
-    """The compiled one when it was built, else its pure-Python implementation."""
+    """Return the compiled implementation if it was built, else the pure-Python one."""
     if KERNEL is None:
         return PureTextLog()
     found = automaton()
@@ -147,7 +155,7 @@ def text_log() -> TextLog:
 
 
 def _line(stamp: bytes, message: bytes) -> bytes:
-    """An event as a line of JSON."""
+    """An event as a line of JSON; the module lists its keys."""
     record = {TIMESTAMP: stamp.decode("utf-8")} if stamp else {}
     try:
         record[MESSAGE] = message.decode("utf-8")
@@ -161,7 +169,10 @@ def _line(stamp: bytes, message: bytes) -> bytes:
 
 
 def original(stamp: bytes, message: bytes, invalid: bytes | None = None) -> bytes:
-    """The bytes of an event.  Raises `ValueError` where `invalid` is not what stands for each U+FFFD of the message."""
+    """Return the bytes of an event in the log, given the values of its keys (`invalid_utf8` may be absent).
+
+    Raises `ValueError` if `invalid` does not have one item for each U+FFFD of the message.
+    """
     if invalid is not None:
         kept = [bytes.fromhex(item) for item in invalid.decode("ascii").split(".")]
         parts = message.split(_REPLACED)

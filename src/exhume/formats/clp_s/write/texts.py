@@ -34,6 +34,7 @@ from exhume.formats.clp_s.layout_packed import (
 ESCAPE: Final = int(Marks.ESCAPE)
 
 MAX_FLOAT_DIGITS: Final = 16
+"""Most digits of a float that is packed into an i64; more are kept as text."""
 
 
 class Dialect(enum.Enum):
@@ -82,6 +83,7 @@ class EncodedText:
     variables: tuple[Variable, ...]
 
 
+# Runs of bytes that do not separate tokens, and the forms of tokens: see `is_variable` and the functions that encode.
 _TOKENS: Final = {
     Dialect.CLASSIC: re.compile(rb"[+\-./0-9A-Z\\_a-z]+"),
     Dialect.CORE: re.compile(rb"[+\-.0-9A-Z\\_a-z]+"),
@@ -129,16 +131,16 @@ def variable_spans(text: bytes, dialect: Dialect) -> Iterator[tuple[int, int]]:
     """Half-open spans of the variables in `text`, in order."""
     for match in _TOKENS[dialect].finditer(text):
         start = match.start()
-        if is_variable(match.group(), after_equals=start > 0 and text[start - 1] == 0x3D):
+        if is_variable(match.group(), after_equals=start > 0 and text[start - 1] == ord("=")):
             yield match.span()
 
 
 def encode_integer_variable(token: bytes, dialect: Dialect) -> int | None:
     """The i64 that stores `token` as an integer variable, or None if it would not come back as the same text."""
-    if len(token) > 20 or not _INTEGER.fullmatch(token):
+    if len(token) > 20 or not _INTEGER.fullmatch(token):  # 20: a sign and 19 digits
         return None
     value = int(token)
-    if dialect is Dialect.CLASSIC:
+    if dialect is Dialect.CLASSIC:  # numbers from `first_id` on stand for entries of the dictionary
         return value if I64_MIN <= value < ClassicVariable.first_id else None
     return value if I64_MIN <= value <= I64_MAX else None
 
@@ -168,9 +170,10 @@ def pack_float(negative: bool, number: int, digits: int, point: int, dialect: Di
         point: How many of them are right of the point (1..16).
         dialect: Decides the bit order.
     """
-    to = ClassicDecimalVariable.shift if dialect is Dialect.CLASSIC else DecimalVariable.shift
-    word = number << to.digits | (digits - 1) << to.num_digits | (point - 1) << to.num_fraction_digits
-    word |= negative << to.sign
+    # By field: the position of its lowest bit.
+    shift = ClassicDecimalVariable.shift if dialect is Dialect.CLASSIC else DecimalVariable.shift
+    word = number << shift.digits | (digits - 1) << shift.num_digits | (point - 1) << shift.num_fraction_digits
+    word |= negative << shift.sign
     return word - (1 << 64) if word >> 63 else word
 
 
@@ -220,19 +223,20 @@ def encode_text(text: bytes, dialect: Dialect) -> EncodedText:
 # --- numbers with their spelling -------------------------------------------------------------------------------------
 
 MAX_SIGNIFICANT_DIGITS: Final = 17
+"""Most digits that a double can need, and that the format word can state."""
 _SIGNS: Final = {b"": ExponentSign.NONE, b"+": ExponentSign.PLUS, b"-": ExponentSign.MINUS}
 _JSON_FLOAT: Final = re.compile(rb"(-?)(0|[1-9][0-9]*)(?:\.([0-9]+))?(?:([eE])([+-]?)([0-9]+))?")
 
 
 def encode_formatted_float(text: bytes) -> tuple[float, int] | None:
-    """Encode a JSON number as a double and a 16-bit format word.
+    """Encode a JSON number as a double and a 16-bit format word, which states how the number was spelled.
 
     Returns:
         The value and the word, or None if no word brings back exactly `text` (more than 17 significant digits, a
         mantissa that is not normalized, more than four exponent digits, or no double that prints the same):
         such a number belongs in the variable dictionary (node type DictionaryFloat).
     """
-    from exhume.formats.clp_s.read.pykernel import clps_format_float  # no search needs it
+    from exhume.formats.clp_s.read.pykernel import clps_format_float  # not at the top: searches import this module
 
     match = _JSON_FLOAT.fullmatch(text)
     if match is None:

@@ -3,7 +3,8 @@
 clp-s stores a value of the timestamp key as an integer and the id of a pattern.  Up to format 0.4 the integer counts
 milliseconds and patterns are written in a `%` dialect; from 0.5 on it counts nanoseconds and patterns are written in
 a `\\` dialect and describe the whole JSON literal, quotes included.  Both dialects copy unknown characters, so a
-pattern is made for each shape of text that occurs: known parts are parsed, the rest is literal.
+pattern is made for each shape of text that occurs: known parts are parsed, the rest is literal.  A shape is a regular
+expression; a specifier is the mark (`%` or `\\`) and a letter in a pattern, as in strftime.  Upstream is `clp-s`.
 
 A string is *exact* when printing the stored integer under the pattern reproduces it byte for byte.
 """
@@ -74,6 +75,7 @@ ZONES: Final = {
     for half in ("ST", "DT")
 }
 """The zones of RFC 2822 that have a name and are not UTC."""
+# Parts of the shapes, named by their groups.
 _b = rf"(?P<b>{'|'.join(MONTHS_SHORT)})"
 _B = rf"(?P<B>{'|'.join(MONTHS)})"
 _a = rf"(?P<a>{'|'.join(WEEKDAYS_SHORT)})"
@@ -141,6 +143,7 @@ def _shapes() -> tuple[re.Pattern[str], ...]:
 _INTEGER: Final = re.compile(r"0|-?[1-9][0-9]{0,18}")
 _DECIMAL: Final = re.compile(r"(-?)(0|[1-9][0-9]{0,18})\.([0-9]{1,9})")
 
+# Specifiers of the BACKSLASH dialect with content in braces: the names that they print.
 _BACKSLASH_NAMES: Final = {
     "b": "\\B{" + ",".join(MONTHS_SHORT) + "}",
     "B": "\\B{" + ",".join(MONTHS) + "}",
@@ -151,14 +154,14 @@ _MONTH_DAYS: Final = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 def days_from_civil(year: int, month: int, day: int) -> int:
     """The number of days from 1970-01-01 to a date of the proleptic Gregorian calendar."""
-    year -= month <= 2
+    year -= month <= 2  # years that begin with March, so that a leap day is the last day
     era, year_of_era = divmod(year, 400)
     day_of_year = (153 * (month + (-3 if month > 2 else 9)) + 2) // 5 + day - 1
     return era * 146_097 + year_of_era * 365 + year_of_era // 4 - year_of_era // 100 + day_of_year - 719_468
 
 
 def zone_seconds(text: str) -> int | None:
-    """Seconds east of UTC of `+hh`, `+hhmm` or `+hh:mm` (any of the three signs); None if out of range."""
+    """Seconds east of UTC of `+hh`, `+hhmm` or `+hh:mm`; the sign is `+`, `-` or U+2212.  None if out of range."""
     digits = text[1:].replace(":", "")
     hours, minutes = int(digits[:2]), int(digits[2:] or 0)
     if hours > 23 or minutes > 59:
@@ -168,7 +171,8 @@ def zone_seconds(text: str) -> int | None:
 
 
 def epoch_unit(value: int) -> tuple[str, int]:
-    """The precision that clp-s guesses for an integer epoch: its `\\` specifier and nanoseconds per unit."""
+    """The unit that clp-s guesses for an integer epoch by its size: `(its specifier, nanoseconds per unit)`."""
+    # What would be more than 1,000 years in one unit is taken for the next finer one.
     magnitude = abs(value)
     if magnitude > SECONDS_PER_YEAR * 10**9:
         return "\\N", 1
@@ -234,7 +238,11 @@ def _fraction_pattern(digits: str) -> str:
 
 
 def _percent_fraction(digits: str, zulu: bool) -> tuple[str, bool]:
-    """The `%` specifiers for a fraction, and whether they print it exactly (milliseconds are all that is stored)."""
+    """Return `(specifiers of the % dialect for a fraction, whether they print it exactly)`.
+
+    Only milliseconds are stored.  `zulu`: whether `Z` follows; upstream's patterns then have `%T`, unless the last of
+    three digits is a zero, which that could not print.
+    """
     if len(digits) > 3:
         return "%3", False
     if len(digits) == 3 and (digits[-1] == "0" or not zulu):
@@ -320,7 +328,11 @@ def _in_percents(parts: dict[str, str], seconds: int, weekday: int, leap: bool, 
 
 
 def _civil_fields(parts: dict[str, str]) -> tuple[int, int, bool] | None:
-    """Seconds since the epoch of the clock reading, weekday (0 Sunday), leap second; None for impossible dates."""
+    """Return `(seconds, weekday, leap)` of a match's groups; None for impossible dates and times.
+
+    `seconds`: from the epoch to the clock reading, taken as UTC; `weekday`: 0 is Sunday; `leap`: whether the second was
+    written as 60 (it counts as 59).
+    """
     if "Y" in parts:
         year = int(parts["Y"])
     elif "y" in parts:
@@ -353,6 +365,7 @@ def _civil_fields(parts: dict[str, str]) -> tuple[int, int, bool] | None:
 # --- upstream's fallback for times that the % dialect cannot store ----------------------------------------------------
 
 _ISO_PERCENT: Final = tuple(f"%Y{sep}%m{sep}%d{mid}%H:%M:%S" for sep in "-/" for mid in "T ")
+# Upstream's patterns in its order: (how many words to skip at the beginning, pattern).
 _LOSSY: Final = (
     *((0, f"{iso}{tail}") for iso in _ISO_PERCENT for tail in (".%TZ", "Z")),
     *((0, f"{iso}{tail}") for iso in _ISO_PERCENT for tail in (".%3", ",%3")),
@@ -378,6 +391,7 @@ _LOSSY: Final = (
     (0, "%b %d %H:%M:%S"),
     (0, "%m-%d %H:%M:%S.%3"),
 )
+# The regular expressions of their specifiers.
 _LOSSY_PARTS: Final = {
     "Y": _Y,
     "y": r"(?P<y>\d\d)",
@@ -400,9 +414,10 @@ _LOSSY_PARTS: Final = {
 
 @functools.cache
 def _lossy_shapes() -> tuple[tuple[int, str, re.Pattern[str]], ...]:
-    """Leading words, pattern and shape of each form that writers before 0.5 took, compiled when they are used."""
+    """`(leading words, pattern, shape)` of each entry of `_LOSSY`; compiled when they are first used."""
 
     def shape(pattern: str) -> re.Pattern[str]:
+        """Return a pattern as a regular expression."""
         parts = re.sub(r"%(.)|([^%]+)", lambda m: _LOSSY_PARTS[m[1]] if m[1] else re.escape(m[2]), pattern)
         return re.compile(parts, re.ASCII)
 
@@ -410,13 +425,13 @@ def _lossy_shapes() -> tuple[tuple[int, str, re.Pattern[str]], ...]:
 
 
 def parse_timestamp_lossily(text: str) -> ParsedTimestamp | None:
-    """Parses like writers before 0.5: leading words, trailing text, the zone and finer fractions are dropped.
+    """Parse like writers before 0.5: leading words, trailing text, the zone and finer fractions are dropped.
 
-    For strings that `parse_timestamp` does not take, or does not take exactly; the result is marked as not exact.
+    For strings that `parse_timestamp` cannot parse, or not exactly; the result is marked as not exact.
     """
     for words, pattern, shape in _lossy_shapes():
         start = 0
-        for _ in range(words):
+        for _ in range(words):  # skip leading words
             start = text.find(" ", start) + 1
             if not start:
                 break
@@ -435,7 +450,7 @@ def parse_timestamp_lossily(text: str) -> ParsedTimestamp | None:
 
 
 class TimestampPatterns:
-    """The patterns of one archive, and what its encoder asks about values of the timestamp key.
+    """The patterns of one archive; `resolve` parses values of the timestamp key for its encoder.
 
     Args:
         dialect: Which patterns to write.
@@ -445,10 +460,10 @@ class TimestampPatterns:
 
     def __init__(self, dialect: TimeDialect, *, lossy: bool) -> None:
         self._dialect, self._lossy = dialect, lossy
-        self.ids: dict[bytes, int] = {}
+        self.ids: dict[bytes, int] = {}  # by pattern, in the order of first use
 
     def resolve(self, text: bytes, quoted: bool) -> tuple[int, int, tuple[bytes, int] | None, bool] | None:
-        """See `encoder.ResolveTimestamp`."""
+        """Parse a value; see `encoder.ResolvedTime` for the result.  None rejects the record."""
         value = text.decode("utf-8")
         parsed = parse_timestamp(value, self._dialect, quoted=quoted)
         if parsed is None or not parsed.exact:
@@ -457,12 +472,12 @@ class TimestampPatterns:
             if self._dialect is TimeDialect.PERCENT and quoted:
                 parsed = parse_timestamp_lossily(value) or parsed
             if parsed is None:
-                return 0, -1, None, True
+                return 0, -1, None, True  # an ordinary value
         epoch, lost = parsed.epoch, not parsed.exact
         if not I64_MIN <= epoch <= I64_MAX:
             if not self._lossy:
                 return None
-            epoch, lost = (epoch - I64_MIN) % (1 << 64) + I64_MIN, True
+            epoch, lost = (epoch - I64_MIN) % (1 << 64) + I64_MIN, True  # wraps around, as it does in upstream
         known = len(self.ids)
         number = self.ids.setdefault(parsed.pattern, known)
         program = None
@@ -474,6 +489,7 @@ class TimestampPatterns:
 # --- patterns as programs for the compiled kernel --------------------------------------------------------------------
 
 _PROGRAM_SPECIFIERS: Final = frozenset("YymdeHMS369Tba")
+"""Specifiers that the kernel can parse."""
 _PROGRAM_NAMES: Final = {_BACKSLASH_NAMES["b"][1:]: "b", _BACKSLASH_NAMES["a"][1:]: "a"}
 
 
@@ -501,7 +517,7 @@ def compile_pattern(pattern: bytes, dialect: TimeDialect) -> tuple[bytes, int] |
             return None
         text = text[1:-1]
     if mark == "%" and "%3Z" in text:
-        return None
+        return None  # of three digits before a `Z`, only those with a zero at the end have this pattern
     is_asctime = (mark + "a " if mark == "%" else _BACKSLASH_NAMES["a"] + " ") in text
     out = bytearray()
     offset = 0
