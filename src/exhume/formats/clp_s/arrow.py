@@ -173,7 +173,7 @@ def _odd_tables(archive: TableArchive, used: set[int]) -> Iterator[Table]:
     first = chosen[0].index
     seen: set[int] = set()
     for index in range(first, first + len(chosen)):
-        place = together.schema_of[index]
+        place = together.schema_of[index]  # position of the table's schema among the stored ones; -1: missing
         if place in seen or not together.rows[index] or index in problems:
             continue
         if place < 0 or place in odd:

@@ -342,6 +342,7 @@ class _Dictionary:
         with suppress(ExhumeError):  # reported by the first part
             self._parts = DICTIONARY_PARTS if archive.file_entry(name).size >= LARGE_DICTIONARY else 1
         self._shares = min(jobs or cpu_count(), self._parts)
+        # What a task does before it waits for the dictionary: help to decompress it, or nothing (`tuple`).
         share = archive.share_variables if name == "/var.dict" else tuple
         self._loaded = SharedLoad(self._load, share, self._parts + self._shares)
         self._lock = threading.Lock()

@@ -205,6 +205,7 @@ class ClpSWriter(Writer):
     def _add_block(self, block: InputBlock) -> None:
         """Add the documents of a block, which may begin or end within one."""
         data = block.data
+        # The first block of a unit may show its kind; otherwise `_ingest` collects bytes until they do.
         if block.text:
             self._kind = InputKind.TEXT
         elif data and not self._lead and self._kind is None and self._recognize(data, False) is InputKind.JSON:

@@ -266,7 +266,7 @@ class _Salvage(StreamSalvage[Units]):
                 decoder.run(raw, 0, len(raw), start, EventForm.CHECK, NO_TARGET)
                 if not self.how:
                     units.insert(raw)
-        self.unsure -= {unit.auto for unit in group if unit.node}
+        self.unsure -= {unit.auto for unit in group if unit.node}  # trees whose numbers are known again
         if not self.unsure:
             return start
         # One tree is still unsure: decode this group alone, whose keys are known, and stop before the next declaration.

@@ -138,7 +138,7 @@ class Encoder(Protocol):
     (timestamps as from 0.5.0), `lossy` (accept, as upstream does, what does not come back the same),
     `max_document` (bytes), `log_order_type` (node type of log_event_idx, or None for none), `path`
     (unescaped keys of the timestamp key), `root` (the key of the root that it is below), `resolve_timestamp` and
-    `encode_float` (see `encode.encode_formatted_float`).
+    `encode_float` (see `texts.encode_formatted_float`).
     """
 
     records: int
@@ -175,7 +175,7 @@ class Encoder(Protocol):
         """`(parent id, key, type)` of every node of the schema tree, by id."""
 
     def time_nodes_list(self) -> list[int]:
-        """Nodes that hold values of the timestamp key."""
+        """The ids of the nodes with values of the timestamp key."""
 
     def dictionary(self, which: int) -> tuple[int, int]:
         """`(number of entries, bytes)` of the variable (0), log type (1) or array dictionary (2)."""
