@@ -420,12 +420,12 @@ def _count(draft: Path, limits: Limits, report: SalvageReport, found: Fragments)
 def _report_partial(report: SalvageReport, found: list[Partial], kept: _KeptTables, written: bool) -> None:
     """Count the records with only some of their columns, or report that there are such records."""
     rows = {(table.stream_id, table.start): table.num_messages for stream in kept.streams for table in stream.tables}
-    if written:
+    if written:  # of these, those that are still kept
         found = [one for one in found if (one.table.stream_id, one.table.start) in rows]
     for one in found:
         records = rows[one.table.stream_id, one.table.start] if written else one.table.num_messages
         columns = f"{one.columns} of {counted(one.all_columns, 'columns')}"
-        if written:
+        if written:  # count them as partial records, not as records
             report.recovered["records"] -= records
             report.recovered["tables"] -= 1
             report.add_recovered("partial records", records)

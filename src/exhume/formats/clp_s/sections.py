@@ -123,11 +123,12 @@ def _files(archive: TableArchive) -> Iterator[tuple[StoredRange, list[SectionIte
     seen: set[str] = set()  # a damaged list may have a name twice, but the names of map entries must differ
     for entry in files:
         if problem := archive.section_problems.get(entry.name):
+            # In a single file, the place of such a section is impossible: its bytes become a gap in the map.
             if isinstance(archive.source, Tree):
                 whole = entry.source.span(0, entry.source.size)
                 yield entry, [Section(entry.name, whole, SectionKind.UNREAD, note=str(problem))]
             continue
-        if entry.start > entry.source.size:
+        if entry.start > entry.source.size:  # the file is truncated before it
             continue
         name = entry.name if entry.name not in seen else f"{entry.name}@{entry.start}"
         seen.add(name)

@@ -338,8 +338,9 @@ def _wide(head: bytes) -> str | None:
     for mark, encoding in _MARKS.items():
         if head.startswith(mark):
             return encoding
+    # ASCII letters in UTF-16 have a zero in each pair of bytes: count zeros among the first and the second bytes.
     pairs = len(head) // 2
-    first, second = head[: 2 * pairs : 2].count(0), head[1::2].count(0)  # zeros among the first bytes of the pairs, ...
+    first, second = head[: 2 * pairs : 2].count(0), head[1::2].count(0)
     if 2 * max(first, second) <= pairs or min(first, second) > pairs // _RARE:
         return None
     return "UTF-16LE" if second > first else "UTF-16BE"

@@ -78,7 +78,7 @@ cdef enum:
     ENC_SPLIT_TEXT = 1 << 29  # bytes of a dictionary after which a new archive is begun: readers hold it in memory
     ENC_SPLIT_NODES = 1 << 22  # nodes of the schema tree after which one is begun
     ENC_KEPT_ROOM = 1 << 16  # bytes of a column that are kept for the next ones when it is moved out of memory
-    ENC_MAX_SHAPES = 1 << 16
-    ENC_MAX_SHAPE_BYTES = 1 << 26
-    ENC_MAX_PROGRAMS = 8
-    ENC_PROGRAM_SIZE = 160
+    ENC_MAX_SHAPES = 1 << 16  # shapes of records that are kept (see `EncShape`)
+    ENC_MAX_SHAPE_BYTES = 1 << 26  # and bytes of their node ids
+    ENC_MAX_PROGRAMS = 8  # patterns of timestamps that are tried before Python is called
+    ENC_PROGRAM_SIZE = 160  # bytes of such a pattern; longer ones are left to Python

@@ -428,7 +428,7 @@ class ClpsEncoder:
         if self._log_node >= 0:  # the first node of all, and so the first column
             column = table.columns[0]
             column.a.append(self.records - column.last & MASK64)
-            column.last = self.records if column.type == NodeType.DELTA_INTEGER else 0
+            column.last = self.records if column.type == NodeType.DELTA_INTEGER else 0  # 0: store the number itself
             self.size += INTEGER_SIZE
             at = 1
         for value in sorted(values, key=lambda value: value.node):

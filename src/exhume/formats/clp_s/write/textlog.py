@@ -69,7 +69,7 @@ class PureTextLog:
                 if stop - at > longest:
                     return Status.TOO_LARGE, at, stop, True
                 status, *_ = encoder.feed(_line(data[at : at + stamp], data[at + stamp : stop]), 0, True, target, True)
-                if status != Status.DONE:
+                if status != Status.DONE:  # with SPLIT, the event was encoded; otherwise it is the one to report
                     return status, stop if status == Status.SPLIT else at, stop, True
                 start = stop
         finally:

@@ -280,6 +280,7 @@ def _in_backslashes(
         leap: Whether the second was written as 60.
         nanoseconds: The fraction.
     """
+    # Printing computes the weekday, and the hour of a twelve-hour clock: neither may be wrong in the text.
     if not _is_weekday(parts, weekday) or not 1 <= int(parts.get("l") or parts.get("I") or 1) <= 12:
         return None
     pattern: list[str] = []
@@ -337,9 +338,9 @@ def _civil_fields(parts: dict[str, str]) -> tuple[int, int, bool] | None:
         year = int(parts["Y"])
     elif "y" in parts:
         short = int(parts["y"])
-        year = short + (1900 if short >= 69 else 2000)
+        year = short + (1900 if short >= 69 else 2000)  # as POSIX does
     else:
-        year = 1970
+        year = 1970  # a text without a year is stored as of this one
     if "b" in parts:
         month = MONTHS_SHORT.index(parts["b"]) + 1
     elif "B" in parts:
