@@ -43,7 +43,7 @@ MAX_PATTERN: Final = 1 << 10
 """Most characters of a pattern that is used: a stream could state one that makes every time megabytes."""
 
 Step = tuple[int, int, bytes]
-"""`(operation, width, text)`: the width is the number of digits, or a detail of the form; only a literal has a text."""
+"""`(operation, width, text)`: the width is the number of digits, or a detail of the form; `text` is a literal's."""
 
 MONTHS: Final = (
     b"January", b"February", b"March", b"April", b"May", b"June", b"July", b"August", b"September", b"October",

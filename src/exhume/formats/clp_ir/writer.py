@@ -97,7 +97,7 @@ class ClpIrWriter(StreamWriter):
 
 
 def _check_encoding(encoding: str) -> None:
-    """Raise `WriterError` for another name than those in `ENCODINGS`."""
+    """Raise `WriterError` for a name that is not in `ENCODINGS`."""
     if encoding not in ENCODINGS:
         raise WriterError("no such encoding", expected=" or ".join(ENCODINGS), actual=encoding)
 
@@ -180,7 +180,7 @@ def write_lines(
 
 
 def _check_kind(lines: Lines) -> None:
-    """Raise `WriterError` for an input that is another stream or a text log: the message names what reads it."""
+    """Raise `WriterError` for an input that is another stream or no JSON: the message names the right command."""
     from exhume.formats.clp_s.write.inputs import InputKind, recognize  # not at the top: it imports much
 
     try:

@@ -329,6 +329,7 @@ def _time_column(one: Search, hits: MatchingRows) -> Column | None:
     if not nodes:
         raise QueryError("the archive has no timestamp column to count by", format="clp-s")
     columns = [column for node in nodes for column in hits.data.columns_of(node)]
+    # A table may have the timestamp in columns of several types: the first is used.
     return min(columns, key=lambda column: column.spec.index, default=None)
 
 

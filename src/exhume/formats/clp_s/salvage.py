@@ -227,7 +227,7 @@ def _left(source: Source | Tree, report: SalvageReport) -> Iterator[Span]:
     files = [source] if isinstance(source, Source) else [source.source(name) for name in source.files() if owns(name)]
     for file in files:
         done = [outcome.span.end - file.origin for outcome in report.spans if outcome.span.source == file.name]
-        yield span_of(file, max(done, default=0), file.size)
+        yield span_of(file, max(done, default=0), file.size)  # the search goes from the front: the rest is at the end
 
 
 def _write(

@@ -88,7 +88,7 @@ def _examine(flags: Flags, start: int, last: int | None, data: TableData) -> int
             _, _, row, _ = fault
             here[row] = True
             row += 1
-    # Of the other rows, those whose position is not above all positions before.
+    # And the other rows whose position is not above all positions before.
     positions = data.log_event_idx
     if positions is None or not count:
         return last

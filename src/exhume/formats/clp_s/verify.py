@@ -279,6 +279,7 @@ def _schema_map(archive: TableArchive, small: SharedValue[SmallTables | None]) -
     span_of_schemas = archive.section_span("/schema_ids")
     known = small.get()
     odd = schemas if known is None or repeated else known.odd_schemas()
+    # In stored order, for which only a part of the schemas has to be sorted.
     for schema_id in schemas if len(odd) == len(schemas) else sorted(odd, key=schemas.place):
         schema = schemas[schema_id]
         try:
@@ -288,7 +289,7 @@ def _schema_map(archive: TableArchive, small: SharedValue[SmallTables | None]) -
 
 
 def _table_metadata(archive: TableArchive) -> Iterator[Finding]:
-    """Yield a finding for bytes after the table metadata; raises what is wrong with them."""
+    """Yield a finding for bytes after the table metadata; raises the error if it is invalid."""
     data, span = archive.structure("/table_metadata")
     _, end = layout.parse_table_metadata(data, span)
     if end < len(data):

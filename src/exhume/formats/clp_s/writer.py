@@ -145,7 +145,7 @@ class ClpSWriter(Writer):
         part = self._series.room()
         before = part.encoder.records
         status, document, at, _ = part.encoder.feed(line, 0, True, self.options.target_encoded_size, True)
-        if status == Status.FULL and before:
+        if status == Status.FULL and before:  # an archive without records refuses a record for good
             part.full = True
             return self._write_one(line)
         if status == Status.DONE and part.encoder.records == before:  # only white space
@@ -296,7 +296,7 @@ class ClpSWriter(Writer):
                 self._skipping = True
 
     def _feed(self, part: OpenArchive, data: bytes, at: int, final: bool) -> tuple[int, int, int, bool]:
-        """Encode documents or events of a text log; returns what `Encoder.feed` does."""
+        """Encode documents, or events of a plain-text log; returns what `Encoder.feed` does."""
         target = self.options.target_encoded_size
         if self._kind is InputKind.TEXT:
             return text_log().feed(part.encoder, data, at, final, target)

@@ -301,7 +301,7 @@ def columns_of(archive: KeyedStream, jobs: int = 1) -> dict[str, Column]:
         parents = {parent for parent, *_ in nodes}
         for number, ((parent, _, raw, _), (path, type, _)) in enumerate(zip(nodes, paths(units, name), strict=True), 1):
             trail.append((*trail[parent], raw.decode("utf-8", "surrogateescape")))
-            # An object with members is no column; without any it has only nulls, and gets a column without types.
+            # Only an object without members is a column: one that has nulls only, without types.
             if type == "object" and number in parents:
                 continue
             one = found.setdefault(path, Column(space, trail[-1]))

@@ -83,7 +83,7 @@ class UnitChunk(NamedTuple):
     data: bytes
     start: int  # offset in the stream
     known: int  # number of keys that are declared before the chunk
-    known_after: int  # and up to its end
+    known_after: int  # number that are declared before the end of the chunk
 
 
 @dataclass(slots=True)

@@ -46,7 +46,7 @@ UNSTRUCTURED: Final = ("v0.0.0", "0.0.1", "0.0.2")
 
 VARIABLES_SCHEMA: Final = "com.yscope.clp.VariablesSchemaV2"
 ENCODING_METHODS: Final = "com.yscope.clp.VariableEncodingMethodsV1"
-"""Names that the loggers put into the metadata: the rules by which a text is split and its variables are encoded."""
+"""Names that the loggers put into the metadata: the rules by which a string is split and its variables are encoded."""
 
 # Tags that differ only in the width of the number or length that follows.
 INTEGERS: Final = frozenset((Tags.INTEGER_1, Tags.INTEGER_2, Tags.INTEGER_4, Tags.INTEGER_8))

@@ -285,7 +285,7 @@ def parse_object(text: bytes) -> Pairs:
 def text_of(event: Event) -> bytes:
     """The bytes of the log that an event was made of.  Raises `UnsupportedOperationError` for another event."""
     auto, user = event
-    # Events of a text log have only strings under `KEYS` (time stamp, message, invalid bytes); the message is required.
+    # Events of a plain-text log have only strings under `KEYS` (time stamp, message, invalid bytes), always a message.
     if (
         auto
         or MESSAGE not in user

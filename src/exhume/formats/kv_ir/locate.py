@@ -50,7 +50,7 @@ def locate_stream(
 ) -> CarvedArchive | None:
     """Return the stream of one kind that starts at `hit`; None if there is none.
 
-    `stream` reads from `hit` on.  `begin` checks the preamble and raises what is wrong with it; `walk` yields the
+    `stream` reads from `hit` on.  `begin` checks the preamble and raises the error in it; `walk` yields the
     findings of the units.  The rule `other` is raised for a stream of the other format with the same magic number.
     Propagates the errors in `NOT_CHECKED`, after which nothing is known about the bytes.
     """

@@ -331,7 +331,7 @@ cdef inline bint ir_put_variable(Out* out, IrVariable* variable, uint8_t mark, b
 cdef bint ir_join(Out* out, IrLeaf* leaf, IrVariable* variable) except -2 nogil:
     """Append an encoded string, decoded; False when its variables do not fit its log type.
 
-    `variable`: all variables of the event, of which the leaf has some.
+    `variable`: all variables of the event; the leaf has some of them.
     """
     cdef IrVariable* last       # one past those of the leaf
     cdef const uint8_t* p = leaf.text

@@ -115,7 +115,7 @@ class Units:
         else:
             # An incomplete unit is decoded from its start again: double the data, or read all of a long token at once.
             wanted = max(PIECE, len(self._data))
-            if missing > wanted // 2:
+            if missing > wanted // 2:  # if `wanted` is enough, then barely: read a piece of what follows too
                 wanted = missing if missing > wanted else missing + PIECE
         held, self._data, before = Gathering(self._data), b"", len(self._data)
         try:
@@ -245,7 +245,7 @@ class Units:
         raise UnitError(error, Status(status), self.at, self._base + stop if stop >= 0 else -1)
 
     def _too_large(self) -> UnitError:
-        """Return the error of the next unit, which is above the limit `payload_size`, and read on to its end.
+        """Return the error of the next unit, which is above the limit `payload_size`, and read on to where it ends.
 
         Raises the error itself if the end cannot be found, or if the unit declares a key that later units need.
         """

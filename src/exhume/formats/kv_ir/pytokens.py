@@ -255,7 +255,7 @@ class Columns:
 
 
 def _bits(count: int, rows: Any) -> bytes:
-    """Return `count` bits, lowest first, of which those of the `rows` are set."""
+    """Return `count` bits, lowest first; those of the `rows` are set."""
     bits = bytearray(count + 7 >> 3)
     for row in rows:
         bits[row >> 3] |= 1 << (row & 7)

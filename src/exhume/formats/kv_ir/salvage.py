@@ -227,7 +227,7 @@ class _Salvage(StreamSalvage[Units]):
                 return False
             if seen == TRIALS:
                 return True
-            # Count as if the group was accepted; its declarations tell the numbers of their trees again.
+            # Count as if the group was accepted; its declarations show the numbers of their trees again.
             new = Counter(unit.auto for unit in group if unit.node)
             for auto in (True, False):
                 counts[auto] += fillers[auto] + new[auto]

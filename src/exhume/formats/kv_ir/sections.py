@@ -58,7 +58,7 @@ def inspect(source: Source | Tree, *, limits: Limits, schema: str = SCHEMA) -> S
 
 
 def _preamble(source: Source, limits: Limits) -> Preamble | None:
-    """Read the preamble; None if it is damaged (its metadata are not examined)."""
+    """Read the preamble; None if it is damaged (its metadata is not examined)."""
     try:
         return Units(Stream(source), limits).preamble
     except ExhumeError:

@@ -29,7 +29,7 @@ ANY_SIZE = 1 << 62
 """No limit for the size that a frame states: its content is not kept in memory."""
 
 HEAD = 1 << 10
-"""Size in bytes that most preambles do not exceed: what is read first, to parse the preamble."""
+"""Size in bytes that most preambles do not exceed: so much is read first, to parse the preamble."""
 
 STEP = 8 << 10
 """Most stored bytes that are decompressed at a time: constant bytes grow by a factor of 16,000, then to 128 MiB."""

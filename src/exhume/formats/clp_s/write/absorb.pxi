@@ -8,8 +8,8 @@
 # nodes and dictionary entries the number in `self`; it is kept for the next chunk, so that only new ones are looked up.
 #
 # A table has the columns of all records with one schema (list of nodes); a column is stored as one or two arrays, `a`
-# and `b` (see `_Column` of pykernel.py).  A text is a word with its log type and the index of its first variable.  The
-# pure-Python encoder cannot be absorbed; `BlockEncoders` of series.py is the caller.
+# and `b` (see `_Column` of pykernel.py).  An encoded text is a word with its log type and the index of its first variable.
+# The pure-Python encoder cannot be absorbed; `BlockEncoders` of series.py is the caller.
 
 cdef extern from *:
     """

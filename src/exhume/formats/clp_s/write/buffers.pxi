@@ -192,7 +192,7 @@ cdef inline int64_t enc_dictionary_id(EncDictionary* d, const unsigned char* p, 
 
 cdef int64_t enc_dictionary_hashed_id(EncDictionary* d, const unsigned char* p, size_t size, uint64_t h) except -1 nogil:
     """As `enc_dictionary_id`, for a value whose hash is known."""
-    if d.slots == NULL or d.count * 3 >= d.mask * 2:  # two thirds of the slots are in use
+    if d.slots == NULL or d.count * 3 >= d.mask * 2:  # so at most 67% of the slots are used
         enc_dictionary_grow(d)
     cdef uint64_t tag = h & <uint64_t>0xFFFFFFFF00000000  # the part of the hash that slots store
     cdef size_t at = enc_dictionary_place(d, h)

@@ -2,7 +2,7 @@
 
 `clp-s` makes one frame of each packed stream and dictionary, and reads any number of them.  A single frame can be
 decompressed only by one core and from its start.  So these payloads are cut into several frames, which are compressed
-and decompressed in parallel, and of which readers skip those that they do not need.  Every other section is one frame.
+and decompressed in parallel; readers skip the frames that they do not need.  Every other section is one frame.
 
 A packed stream is a number of tables back to back, each stored column by column.  A packet is a part of the metadata
 section; upstream is `clp-s`.

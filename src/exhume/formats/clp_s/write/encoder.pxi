@@ -6,8 +6,9 @@
 # A node of the schema tree is a key below a parent node, and a type of its values; a name is the key and the parent,
 # and has a node for each type.  A schema is the list of nodes of a record: ordered ones (sorted by number), then
 # unordered ones, which are inside arrays, with a marker before those of each container.  A table has the columns of all
-# records with one schema; a column is stored as one or two arrays, `a` and `b`.  A text is stored as a log type (with a
-# placeholder, or mark, for each variable) and variables.  Upstream is `clp-s`, whose archives these are byte for byte.
+# records with one schema; a column is stored as one or two arrays, `a` and `b`.  A string with spaces is stored
+# as a log type (with a placeholder, or mark, for each variable) and variables.  Upstream is `clp-s`, whose archives
+# these are byte for byte.
 
 cdef struct EncName:
     # One key below one parent node.  It has a node for each type of its values.

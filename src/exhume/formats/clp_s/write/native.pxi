@@ -74,7 +74,7 @@ cdef enum:
 cdef enum:
     ENC_MAX_DEPTH = 10000       # levels of nesting
     ENC_MAX_NODES = 1 << CLP_S_SCHEMA_IDS_ENTRY_SHIFT_CONTAINER_TYPE    # as many as an entry of a schema can name
-    ENC_MAX_LOG_TYPES = 1 << CLP_S_TABLE_CLP_WORD_SHIFT_OFS_VARIABLE    # as many as a word of a text can name
+    ENC_MAX_LOG_TYPES = 1 << CLP_S_TABLE_CLP_WORD_SHIFT_OFS_VARIABLE    # as many as a word of encoded text can name
     ENC_SPLIT_TEXT = 1 << 29  # bytes of a dictionary after which a new archive is begun: readers hold it in memory
     ENC_SPLIT_NODES = 1 << 22  # nodes of the schema tree after which one is begun
     ENC_KEPT_ROOM = 1 << 16  # bytes of a column that are kept for the next ones when it is moved out of memory

@@ -59,9 +59,9 @@ class _Column:
     def __init__(self, node_type: int) -> None:
         """Start a column, which is stored as one or two arrays, `a` and `b`."""
         self.type = node_type
-        self.a = array("Q")  # by row: a number, dictionary id, time, or word of a text (log type and first variable)
+        self.a = array("Q")  # by row: a number, dictionary id, time, or word of encoded text (log type, first variable)
         self.flags = bytearray()  # in place of `a` for booleans
-        # All variables of a text column; by row: ids of patterns of times, or formats of floats.
+        # All variables of a column of strings; by row: ids of patterns of times, or formats of floats.
         self.b = array("H") if node_type == NodeType.FORMATTED_FLOAT else array("Q")
         self.last = 0  # the last value, if the column stores differences
 
@@ -82,7 +82,7 @@ class _Table:
     """The records with one schema."""
 
     def __init__(self, entries: list[int], num_ordered: int, columns: list[_Column]) -> None:
-        """`entries`: the nodes and markers of the schema, of which the first `num_ordered` are ordered nodes."""
+        """`entries`: the nodes and markers of the schema; the first `num_ordered` are ordered nodes."""
         self.entries, self.num_ordered, self.columns = entries, num_ordered, columns
         self.rows = 0
 

@@ -1,8 +1,8 @@
 # The parts of a string: characters of JSON, times by their patterns, variables between plain text.
 #
 # A program is a pattern of timestamps as steps of two bytes: an operation, and for a literal its byte.  They are made
-# and documented by `compile_pattern` of timestamps.py.  A log type is a text with a placeholder (mark), one byte, in
-# place of each variable, and escapes before bytes that look like one; texts.py has the rules.
+# and documented by `compile_pattern` of timestamps.py.  A log type is a string with a placeholder (mark), one byte, in
+# place of each variable, and escapes before bytes that look like one; `texts.py` has the rules.
 
 cdef struct EncProgram:
     uint8_t steps[ENC_PROGRAM_SIZE]
@@ -268,7 +268,7 @@ cdef inline bint enc_next_variable(const unsigned char** at, const unsigned char
             out += 1
             p += 1
             continue
-        # A token: the classes of its bytes decide whether it is a variable, as in `is_variable` of texts.py.
+        # A token: the classes of its bytes decide whether it is a variable, as in `is_variable` of `texts.py`.
         start = p
         kinds = 0
         while p < end and token_class[p[0]]:

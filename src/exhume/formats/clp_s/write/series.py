@@ -385,7 +385,7 @@ class BlockEncoders:
         """
         if block.encoder is None or block.patterns is None or part.full:
             return False
-        # Patterns are numbered anew: `numbers` has the archive's id of each pattern of the block.
+        # Patterns are numbered again: `numbers` has the archive's id of each pattern of the block.
         ids = dict(part.patterns.ids)
         numbers = [ids.setdefault(pattern, len(ids)) for pattern in block.patterns.ids]
         if not KERNEL.clps_absorb(part.encoder, block.encoder, numbers, self._options.target_encoded_size):

@@ -110,7 +110,7 @@ class _Parser:
         self._text, self._at = text, 0
 
     def whole(self) -> Node:
-        """The expression.  Raises `ValueError` for a malformed expression."""
+        """Parse the whole expression.  Raises `ValueError` for a malformed one."""
         node = self._choices()
         if self._at < len(self._text):
             raise ValueError(f"unexpected {self._text[self._at]!r} in {self._text!r}")
@@ -148,6 +148,7 @@ class _Parser:
             nodes = [DIGITS]
         else:
             nodes = [frozenset((byte,)) for byte in char.encode()]
+        # Only a character outside ASCII has several nodes.  The count applies to its last byte.
         times = self._times()
         for node in nodes[:-1]:
             yield Repetition(node, 1, 1)
@@ -181,7 +182,7 @@ def compile_automaton(expressions: Iterable[tuple[str, int]]) -> Automaton:
         ends[nfa.add(_Parser(text).whole(), start)] = bit
     # Bytes that all transitions treat alike share a class, so rows of the table are short.
     classes, members = _classes(by for steps in nfa.steps for by, _ in steps)
-    # Of the states that are reached without a byte, only those matter that have steps or end an expression.
+    # A state that is reached without a byte matters only if it has steps or ends an expression.
     useful = {state for state, steps in enumerate(nfa.steps) if steps} | ends.keys()
     reached = [nfa.closure((state,)) & useful for state in range(len(nfa.steps))]
     sets = dict.fromkeys(by for steps in nfa.steps for by, _ in steps)

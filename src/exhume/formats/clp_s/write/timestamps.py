@@ -340,7 +340,7 @@ def _civil_fields(parts: dict[str, str]) -> tuple[int, int, bool] | None:
         short = int(parts["y"])
         year = short + (1900 if short >= 69 else 2000)  # as POSIX does
     else:
-        year = 1970  # a text without a year is stored as of this one
+        year = 1970  # a timestamp without a year is stored as of this one
     if "b" in parts:
         month = MONTHS_SHORT.index(parts["b"]) + 1
     elif "B" in parts:
