@@ -199,6 +199,7 @@ def _pass(
         return False
     found = Elements(stream, make, width, size)
     places = found.places
+    # Numbers: their places follow from the width.
     if width:
         if times is None or until is not None:
             return False
@@ -209,6 +210,7 @@ def _pass(
         if there < times:
             make(there, stream)  # the first element that is cut: raises the error
         return True
+    # Elements without bytes: only their number matters.
     if indexed:
         if times is None or until is not None or size is not None or make(0, stream).SEQ_FIELDS:
             return False
@@ -219,6 +221,7 @@ def _pass(
     rest = _walk(stream, found, times, until, given)
     if rest is None:
         return True
+    # Only an array after which nothing is read may be left unfinished.
     if times is None and _LAZILY.get() and isinstance(stream._io, Region) and _is_last(stream, owner, name):  # noqa: SLF001
         found.rest = rest
         stream.seek(stream.size())

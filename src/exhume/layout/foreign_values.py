@@ -53,8 +53,8 @@ def json_pieces(specification: Specification, value: Any, omitted: dict[str, str
         yield from dump_pieces(bytes(value))
     elif value is None or isinstance(value, (bool, int, float, str)):
         yield from dump_pieces(value)
-    # Lists, also those that read their elements on request.
     elif hasattr(value, "__getitem__") and hasattr(value, "__len__"):
+        # A list, perhaps one that reads its elements on request.
         lead = "["
         for index in range(len(value)):
             yield lead

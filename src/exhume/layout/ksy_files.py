@@ -264,6 +264,7 @@ def _document(events: Iterator[Any], lines: Lines, room: FileBudget) -> Any:
             raise _YamlError("a second YAML document begins (`---`): a specification is one", event)
         if kind not in ("ScalarEvent", "MappingStartEvent", "SequenceStartEvent", "AliasEvent"):
             continue
+        # Limits, and features that are not supported.
         room.nodes -= 1
         if room.nodes < 0:
             raise _YamlError(f"a specification that, with its imports, has more than {refusal.NODES} parts", event)
@@ -273,6 +274,7 @@ def _document(events: Iterator[Any], lines: Lines, room: FileBudget) -> Any:
             raise _YamlError("tags (`!`) are not supported", event)
         if len(open_) > refusal.DEPTH:
             raise _YamlError("the YAML is nested too deeply", event)
+        # The value, and its place in the innermost open list or mapping.
         value: Any = {} if kind == "MappingStartEvent" else [] if kind == "SequenceStartEvent" else _scalar(event)
         holder, key = open_[-1]
         path = paths[-1] if holder is top else (*paths[-1], len(holder) if isinstance(holder, list) else key)

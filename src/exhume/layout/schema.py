@@ -38,9 +38,7 @@ MOST_NESTED = 100
 """Structures within structures that are shown; a specification can nest them without end."""
 
 MOST_SHOWN = 10_000
-"""Fields and elements of third-party specifications that are shown in addition to four for each byte: instances that
-read the same bytes again and again would double with each level.
-"""
+"""Fields of third-party specifications that are shown, besides four per byte: instances may read bytes repeatedly."""
 
 VALUE_SHOWN = 64
 """Characters or bytes of a value that count as another field."""
@@ -221,9 +219,8 @@ class Explainer:
         for name in instances_of(parsed.__class__):
             value, failure = self._instance(parsed, name)
             if failure:
-                if trees.begins_here(
-                    debug.get(f"_m_{name}", {}).get("start")
-                ):  # the part that was read before it failed
+                # Show the part that was read before it failed.
+                if trees.begins_here(debug.get(f"_m_{name}", {}).get("start")):
                     begun = getattr(parsed, f"_m_{name}", None)
                     self._attribute(parsed, name, begun, debug[f"_m_{name}"], docs, parent)
                     parent.children[-1].note = f"{STOPPED}: {failure}"
@@ -280,6 +277,7 @@ class Explainer:
         begun = values if isinstance(values, Elements) and values.rest is not None else None
         if begun is not None:
             self._read_on(begun, made.path)
+        # Choose the elements that are shown.
         indexes = paged(self._page, made.path, len(values), ARRAY_SHOWN)
         indexes = self._shown(values, places) if indexes is None else indexes
         self._left -= len(indexes)
@@ -289,6 +287,7 @@ class Explainer:
             made.value, made.unread = f"more than {made.value}", True
         if isinstance(values, Elements) and values.failure is not None:
             made.note = f"{STOPPED}: {shorten(values.failure, 160)}"
+        # One element, made now or, in a long list, when it is visited.
         depth = self._nested + 1
 
         def element(index: int) -> Field:

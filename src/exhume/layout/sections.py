@@ -365,14 +365,14 @@ class SectionMap(Sequence[Section]):
                 nested.setdefault(part.parent, []).append(part)
         placed = sorted(tiles, key=_place)
         ends = accumulate((part.span.end for part in placed), max)
-        if not all(
-            map(le, ends, [part.span.start for part in placed[1:]])
-        ):  # a run overlaps other sections: then they have to be sorted one by one
+        # If a run overlaps other sections, its sections have to be sorted one by one.
+        if not all(map(le, ends, [part.span.start for part in placed[1:]])):
             placed = sorted(_each(tiles), key=_place)
         at = file_start
         last: SectionItem | None = None
         for part in placed:
             start, end = part.span.start, part.span.end
+            # Bytes before the section are a gap; bytes before `at` were claimed by the last one.
             if start > at:
                 self._gap(source, at, min(start, file_end))
             elif start < min(at, end) and isinstance(last, Section) and isinstance(part, Section):

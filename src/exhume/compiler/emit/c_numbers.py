@@ -234,9 +234,8 @@ def functions(type: Type) -> list[str]:
         kind = "int64_t" if signed else "uint64_t"
         name = f"{type.where.replace('::', '_')}_{field.id}"
         word = safe(type.seq[0].id)
-        code = re.sub(
-            "0x[0-9a-f]{8,}", rf"<{kind}> \g<0>", _code(expr)
-        )  # without a cast, Cython takes such constants as Python objects
+        # Without a cast, Cython takes large constants as Python objects.
+        code = re.sub("0x[0-9a-f]{8,}", rf"<{kind}> \g<0>", _code(expr))
         found.append(f"cdef inline {kind} {name}({kind} {word}) noexcept nogil:\n    return {code}\n")
     return found
 

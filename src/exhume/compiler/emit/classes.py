@@ -82,6 +82,7 @@ class ClassEmitter(Statements):
         positions = [one for one in type.instances.values() if one.value is not None and is_position(one.value)]
         if self.foreign:
             positions = []
+        # Slots: fields, values of instances, and what the instances need to be read later.
         slots = [safe(one.id) for one in (*fields, *positions)]
         slots += [kept_as(one) for one in type.instances.values() if one not in positions]
         slots += [name for name, kept in (("_io", needs.keeps_stream), ("_parent", needs.keeps_parent)) if kept]
@@ -101,6 +102,7 @@ class ClassEmitter(Statements):
                 base = base.replace(")", f", {self.module.name_of(type, type.class_name)})")
         elif self.foreign:
             base = base.replace(")", f", {self.module.helper('Structure')})") or f"({self.module.helper('Structure')})"
+        # The class statement, its slots with annotations, and then properties and methods.
         out = [f"class {type.class_name}{base}:", *written_doc(type.doc or type.where)]
         out.append(f"    __slots__ = ({', '.join(map(repr, slots))}{',' if len(slots) == 1 else ''})")
         for one in (*fields, *positions):

@@ -69,6 +69,7 @@ def constant(field: Field) -> str | None:
         return repr(contents(field))
     valid = field.raw.get("valid")
     if isinstance(valid, dict) and set(valid) == {"any-of"}:
+        # A tuple of all values that are allowed, if all are constants.
         several = [ex.parse(one) for one in valid["any-of"]]
         values = [literal(one.value) for one in several if isinstance(one, ex.Literal)]
         return f"({', '.join(values)},)" if len(values) == len(several) else None

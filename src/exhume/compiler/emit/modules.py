@@ -150,6 +150,7 @@ class TracedStatements(Statements):
             opening = f"for _ in range({self.code(count)}):"
         else:
             opening = "while at < end:" if field.repeat == "eos" else "while True:"
+        # Read each element by the fast reader, and note its place.
         with lines.block(opening):
             weigh = self.step(path='""', least=0)
             lines.add("before = at")

@@ -64,6 +64,7 @@ class Reader(Statements):
         type, needs, lines = self.type, self.needs, self.lines
         scalar = type.scalar is not None
         cls = annotation(Structure(type))
+        # Arguments: the bytes, what is around the structure, the budget, and the type's parameters.
         given = ["view: View", "at: int", "end: int"]
         if needs.stream:
             given.append(
@@ -83,6 +84,7 @@ class Reader(Statements):
             given = [one.replace(" | None = None", " | None").replace(" = False", "") for one in given]
         opening = f"def {type.reader_name}({', '.join(given)}) -> tuple[{cls}, int]:"
         weigh = self.begin_run() if self.module.foreign else None
+        # Make the object and store what its instances need.
         if not scalar:
             lines.add(f"value = {self.maker() if self.foreign and not self.traces else type.class_name}()")
             lines.add(*self.unasked())
@@ -97,6 +99,7 @@ class Reader(Statements):
                     lines.add("root = value")
             lines.add(*self.enclosing())
             lines.add(*(f"value.{safe(one.id)} = {self.named_value(one, self.local(one))}" for one in type.params))
+        # Read the fields.
         self._decide_order()
         if keeps_order(type):
             lines.add("value._big = big")
@@ -110,6 +113,7 @@ class Reader(Statements):
                 lines.add(f"raise {self.module.helper('failed')}(error, at, value)")
         else:
             self.sequence()
+        # Note the position for a structure that continues in this stream, and return.
         if self.foreign and type.root.model.moving is not None:
             self.sync()
         elif self.counts and type.root.model.shares:

@@ -260,6 +260,7 @@ class SingleValue(Values):
 
         `stop` is code for where the bytes of the case end, `base` for where they start; `base` is None without a size.
         """
+        # In users' specifications, a case checks the size itself.  Then structures, bytes and strings, bits, numbers.
         coded = not {"terminator", "pad-right", "process"}.isdisjoint(field.raw)
         if base is not None and self.foreign and not coded and (isinstance(kind, Structure) or kind == BYTES):
             self.lines.add(f"stop = {self.sized_end(field, path)}")

@@ -145,6 +145,7 @@ class Statements(SingleValue):
         lines = self.lines
         # A choice without a matching case adds nothing to the list.
         skips = self.foreign and isinstance(field.one, Switch) and field.one.default is None
+        # Code of the number of the element; with `skips` it is not the length of the list.
         self.index = "turn" if skips else f"len({into})"
         if skips:
             lines.add("turn = 0")

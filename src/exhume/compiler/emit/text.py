@@ -135,8 +135,8 @@ def _pruned(lines: list[str]) -> list[str]:
             left = "".join(f"{into} = " for into in one[2].split(" = ")[:-1] if not dead.issuperset(into.split(", ")))
             if not left:
                 lines[at : at + 1] = [f"{one[1]}pass"] if _is_alone(lines, at) else []
-            # `a, b = x, y`: keep the pairs whose variable is read.
             elif ", " in left and not dead.isdisjoint(left[:-3].split(", ")):
+                # `a, b = x, y`: keep the pairs whose variable is read.
                 kept = [
                     pair for pair in zip(left[:-3].split(", "), one[3].split(", "), strict=True) if pair[0] not in dead
                 ]

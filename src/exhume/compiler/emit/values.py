@@ -151,6 +151,8 @@ class Values(Rules):
         mark = self._mark(field, type_name)
         # The memory of text is charged together with that of the bytes that are cut out for it.
         whole = kind == TEXT and "process" not in field.raw
+        # `stop` or `size` is where the bytes end, `after` the statement that moves `at` past them: up to a terminator,
+        # up to the end of the stream, or of a stated size.
         if field.size is None and not field.to_end:
             if mark is None:
                 raise UnsupportedError("needs a `type`, `size`, `size-eos`, `terminator` or `contents`")
@@ -308,9 +310,8 @@ class Values(Rules):
         table = ", ".join(f"({self.path(field)}, {stop})" for (field, _), stop in zip(fields, ends, strict=True))
         with lines.block(f"if end - at < {size}:" if size > 1 else "if at >= end:"):
             for number, (field, into) in enumerate(fields):
-                if (
-                    "valid" in field.raw and ends[number] < size
-                ):  # an invalid value is reported before missing bytes after it
+                # An invalid value is reported before missing bytes after it.
+                if "valid" in field.raw and ends[number] < size:
                     with lines.block(f"if end - at >= {ends[number]}:"):
                         self._bits_of(fields[: number + 1], ends[number], big)
                         first, stop = starts[number], ends[number]

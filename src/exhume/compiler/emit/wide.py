@@ -161,6 +161,7 @@ class WideScan(OutwardScan):
         if not re.fullmatch(r"asked[0-9]+", self.code(field.one.on)):
             self._read_columns(field, kind, into, path, stop, base, type_name)
             return
+        # The emitted lines and columns of this case are removed if it turns out to have no columns.
         before, depth, sets, constants = len(lines.lines), lines.depth, len(self.sets), dict(row.constants)
         try:
             self._read_columns(field, kind, into, path, stop, base, type_name)

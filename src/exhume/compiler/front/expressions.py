@@ -570,6 +570,7 @@ def _folded(node: Binary, below: Mapping[Expr, int]) -> Expr:
     """
     left, right = node.left, node.right
     if isinstance(left, Literal) and isinstance(right, Literal) and node.op in OPERATORS:
+        # A number of this many bits has about as many digits as a number may have.
         if node.op == "<<" and not (isinstance(right.value, int) and right.value < 4 * MOST_DIGITS):
             return node
         whole = type(left.value) is int and type(right.value) is int

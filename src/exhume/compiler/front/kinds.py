@@ -266,10 +266,11 @@ def typed(expr: ex.Expr, here: Type, item: Kind) -> Kind:  # noqa: C901 - one ca
             if not items:
                 raise UnsupportedError("a list without elements has no type")
             kinds = [combined(typed(one, here, item)) for one in items]
+            # A list of other lists may double in size from one instance to the next.
             if any(
                 isinstance(kind, Sequence) and not isinstance(one, ex.Array)
                 for one, kind in zip(items, kinds, strict=True)
-            ):  # such a list may double in size from one instance to the next
+            ):
                 raise UnsupportedError("a list of lists that are not written out is not supported")
             if all(_is_byte(one, here, item) for one in items):
                 raise UnsupportedError("a list of single bytes is bytes, of constants only: `+ 0` makes integers")

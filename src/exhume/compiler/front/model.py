@@ -325,6 +325,7 @@ class Type:
     raw: Mapping[str, Any]
     parent: Type | None
     model: Specifications
+    # Fields, nested types and enums that `raw` declares, by id.
     seq: list[Field] = field(default_factory=list)
     instances: dict[str, Field] = field(default_factory=dict)
     params: list[Field] = field(default_factory=list)

@@ -80,9 +80,8 @@ class Model(Specifications):
         for type in self.types():
             for one in (*type.seq, *type.instances.values()):
                 for kind in structures(one.one) if one.value is None else ():
-                    local = (
-                        kind.type.root is type.root or not foreign
-                    )  # an imported type must not depend on the types that use it
+                    # An imported type of a user must not depend on the types that use it.
+                    local = kind.type.root is type.root or not foreign
                     if type not in kind.type.parents and "parent" not in one.raw and local:
                         kind.type.parents.append(type)
         self._find_other_parents()

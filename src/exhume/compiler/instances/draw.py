@@ -136,12 +136,14 @@ class InstanceBuilder(Structures):
         if self.missed % 4 == 0:  # now and then, redraw the conditions of the fields, which may then be absent
             keys = [key for path in self.above(keys) for key in self.variables(*self.reasons[path])] or keys
         else:
+            # Also the values that the size of a field depends on.
             keys = keys + [
                 key for what, path in keys if path in self.sizers for key in self.variables(*self.sizers[path])
             ]
         paths = {path for _, path in keys}
         for path in paths:
             self.sizes.pop(path, None)
+        # Choose one path among those with drawn or corrected values, and forget its values.
         mine = [key for key in self.drawn if key[0] in paths]
         pinned = [key for key in self.pins if key[1] in paths]
         if not mine and not pinned:
@@ -287,6 +289,7 @@ def spoil(type: Type, drawn: DrawnInstance, chance: RandomChoices) -> Invalid:
             if found is not None:
                 return found
             continue
+        # Break one rule, and see whether a reader finds exactly this one.
         rule = chance.choice([rule for rule in drawn.rules if rule.rule == kind])
         data = _broken(type, drawn, rule, chance, rough=number % 2 == 1)
         if data is None:

@@ -216,6 +216,7 @@ class Solver(Walk):
             case ex.Literal() | ex.EnumValue():
                 if self.value(expr, scope) == wanted:
                     yield {}
+            # Each operator is undone: its operand has to have the value that makes the whole `wanted`.
             case ex.Cast(of, _) | ex.Member(of, "to_i"):
                 yield from self.solve(of, scope, wanted, depth)
             case ex.Name("_"):
@@ -283,8 +284,8 @@ class Solver(Walk):
             yield {("size", above.path): wanted}
         elif isinstance(above, Node) and not name.startswith("_"):
             yield from self._field(above, name, wanted, depth)
-        # The length of bytes is decided by the expression of their size, that of a list by its count.
         elif name in ("size", "length") and isinstance(above, Raw):
+            # The length of bytes is decided by the expression of their size; below, that of a list by its count.
             if above.field.size is not None:
                 yield from self.solve(above.field.size, above.scope, wanted, depth + 1)
         elif name in ("size", "length") and (place := self._place(of, scope)) is not None:

@@ -55,6 +55,7 @@ class Structures(StoredValues):
         node = scope.node
         # One field at most per structure is wished for: several conditions would contradict each other more often.
         optional = [other.id for other in node.type.fields() if other.condition is not None and other.value is None]
+        # In about half of the structures, one field is wished for.
         wish = self.memo(node.path, f"wish {node.type.where}", lambda: self.chance.integer(0, 2 * len(optional)))
         if wish >= len(optional) or optional[wish] != one.id:
             return False
@@ -68,6 +69,7 @@ class Structures(StoredValues):
         match.
         """
         if kind.cases and not self.small and self.read < WISHES_UNTIL:
+            # In about half of the switches, one case is wished for.
             wish = self.memo(scope.path, "case", lambda: self.chance.integer(0, 2 * len(kind.cases)))
             if wish < len(kind.cases):
                 wanted = self.value(kind.cases[wish][0], scope)

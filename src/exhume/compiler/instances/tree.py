@@ -53,7 +53,7 @@ class Stream:
     size: int | None
     path: str
     outer: Stream | None = None
-    """The stream that ends where this one does, if its size is the rest of that."""
+    """The stream around it; while drawing, only if both end together."""
     pinned: bool = False
     """Whether its size cannot change any more."""
     high: int = 0
@@ -241,6 +241,7 @@ class Evaluator(ABC):
             return here.at >= stream.end if name == "eof" else self.member(stream, name, scope)
         if isinstance(value, Stream) and name == "size":
             return value.length
+        # Structures, raw bytes, then lists, strings and numbers.
         if isinstance(value, Node):
             if name == "_io":
                 return value.stream

@@ -81,6 +81,7 @@ class Walk(Evaluator):
             number += 1
         for one in seq:
             if (covered := covers(one)) and node.values.get(one.id) is not None:
+                # A checksum covers fields around it; an absent one has no bytes.
                 pieces = [extents[id] for id in covered if node.values.get(id) is not None]
                 self.sums.append(ChecksumField(node.below(one.id), one, *extents[one.id], pieces))
         self.depth -= 1

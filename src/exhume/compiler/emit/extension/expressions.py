@@ -277,6 +277,7 @@ class Expressions:
         v3)`. For the variable `v1` of a view, `p1` points to its bytes and `n1` is their number.
         """
         match node:
+            # Functions of the generated modules, then those of the runtime, by their names in Cython.
             case ast.Call(func=ast.Name(made)) if made in self.source.makers:
                 name = self.source.makers[made]
                 return f"slot_make({self.table.maker(self.source.id, name)})", ReaderObject(self.source.id, name)

@@ -249,6 +249,8 @@ class Source:
     def add(self, node: ast.stmt) -> None:
         """Note the names that one statement of the module binds."""
         match node:
+            # Imports, constants that unpack (`struct.Struct(...)`), names of enums, makers of objects, functions and
+            # classes.
             case ast.ImportFrom(module="_layout", names=names):
                 self.shared |= {one.asname or one.name: one.name for one in names}
             case ast.ImportFrom(module="_given", names=names):
