@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from exhume.compiler import refusal
 from exhume.compiler.emit.shared import Module
-from exhume.compiler.emit.text import ATOM, BINDS, Lines, bound, literal, one_of, safe
+from exhume.compiler.emit.text import ATOM, BINDS, CLASSES, OWN_NAMES, Lines, bound, literal, one_of, safe
 from exhume.compiler.front import expressions as ex
 from exhume.compiler.front.kinds import (
     CALLS,
@@ -43,20 +43,6 @@ BYTES_TO_COMPARE = 32
 
 LINES_OF_A_STEP = 1_000
 """Characters of an expression's code that cost one more step of the budget."""
-
-CLASSES = {
-    "integer": "int",
-    "enum": "int",
-    "bool": "int",
-    "float": "(float, int)",
-    "text": "str",
-    "bytes": "(bytes, memoryview)",
-    "stream": "Stream",
-}
-"""Python classes of the values of a kind, for checks with `isinstance`."""
-
-OWN_NAMES = frozenset(("close", "from_bytes", "from_file", "from_io"))
-"""Attributes of every structure that are not fields (`Structure` in `exhume.compiler.emit.layout`)."""
 
 
 def _whole_bytes(bits: int | None) -> int:
@@ -93,8 +79,8 @@ class Code(abc.ABC):
         self.foreign: bool = module.foreign
         self.lines: Lines = Lines()
         self.item: tuple[str, Kind] | None = None
-        self.index: str = ""
-        self.above_path = ""
+        self.index: str = ""  # code of `_index`
+        self.above_path = ""  # path of the structures that are read in place, with a dot
         self.asked = 0
         self.moved = ""
         self.bounded = ""
@@ -354,6 +340,7 @@ class Code(abc.ABC):
         Raises `UnsupportedError` if values of that kind have no such member.
         """
         kind = self.kind(of)
+        # The stream of the structure itself: its position is in variables.
         if of == ex.Name("_io"):
             at, end = self.place()
             whole = {"size": end, "pos": at, "eof": self.at_end(at, end)}
@@ -365,6 +352,7 @@ class Code(abc.ABC):
         if isinstance(of, ex.Name) and (found := self.in_place(of.id, name)) is not None:
             return bound(found[0], found[1], level)
         code = self._code(of, ATOM)
+        # Other streams are objects, or tuples of view, start and end in exhume's own readers.
         if kind == SimpleKind("stream") and self.foreign:
             known = {"size": "size", "pos": "pos", "eof": "is_eof"}
             if name not in known:
@@ -385,6 +373,7 @@ class Code(abc.ABC):
             if name not in ("_io", "_parent", "_root"):
                 name = safe(kind.type.field(name).id)
             return f"{code}.{name}"
+        # Members of the language, such as `length`.
         what = family(kind)
         if name not in MEMBERS[what]:
             raise UnsupportedError(f"`{name}` is not supported")

@@ -220,6 +220,21 @@ def annotation(kind: Kind, name_of: Callable[[Type], str] = _class_name) -> str:
     return " | ".join(names)
 
 
+CLASSES = {
+    "integer": "int",
+    "enum": "int",
+    "bool": "int",
+    "float": "(float, int)",
+    "text": "str",
+    "bytes": "(bytes, memoryview)",
+    "stream": "Stream",
+}
+"""Python classes of the values of a family of kinds, as code for `isinstance`."""
+
+OWN_NAMES = frozenset(("close", "from_bytes", "from_file", "from_io"))
+"""Attributes of every structure that are not fields (`Structure` in `exhume.compiler.emit.layout`)."""
+
+
 def literal(value: object) -> str:
     """Return a constant as Python; numbers above 99 in hexadecimal."""
     return hex(value) if isinstance(value, int) and not isinstance(value, bool) and value > 99 else repr(value)
