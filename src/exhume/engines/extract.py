@@ -17,14 +17,13 @@ from typing import TYPE_CHECKING, Any
 from exhume.archive import MemberArchive, Progress, no_progress
 from exhume.errors import ExhumeError, OutputExistsError, SourceError
 from exhume.io.files import keep_freed_memory
-from exhume.io.output.tree import OutputTree
 from exhume.io.parallel import map_ordered
 from exhume.io.source import COALESCE_GAP, Source
 from exhume.limits import cpu_count
 from exhume.tuples import NamedTuple
 
 if TYPE_CHECKING:
-    from exhume.io.output.tree import TarSink
+    from exhume.io.output.tree import OutputTree, TarSink
 
 SMALL = 256 << 10
 """Members up to this size are batched; larger ones are decoded, or copied inside the kernel, one at a time."""
@@ -126,7 +125,7 @@ def extract(
     with ExitStack() as threads:
         found: Iterable[_Result | _LargeMember]
         # Files may be written in any order, by all threads; a tar stream only in the order of the names, by this one.
-        if isinstance(output, OutputTree):
+        if output.any_order:
             found = threads.enter_context(closing(map_ordered(run, _plan(archive, chosen, jobs), jobs)))
         else:
             read = threads.enter_context(closing(read_ahead(archive, chosen, jobs)))
@@ -177,7 +176,7 @@ class _Batch:
 
     def write(self, output: OutputTree | TarSink, chosen: list[str], data: bytes) -> _Result:
         """Write the members of the batch, whose bytes are `data`."""
-        assert isinstance(output, OutputTree)
+        assert output.any_order
         base = self.start
         ranges = [(chosen[place], start - base, end - base) for place, start, end in self.members]
         errors = output.write_batch(ranges, data)  # an error or None for each member
@@ -349,13 +348,13 @@ def checked_pieces(archive: MemberArchive, name: str, size: int, jobs: int = 1) 
 def _write(archive: MemberArchive, output: OutputTree | TarSink, name: str, data: memoryview | None, jobs: int) -> int:
     """Write one member and return its bytes.  `data`: its content for a tar stream, if it was loaded already."""
     if data is not None:
-        assert not isinstance(output, OutputTree)
+        assert not output.any_order
         return output.write(name, len(data), (data,))
     entry = archive.stat(name)
     if entry.kind == "directory":
         output.make_directory(name.rstrip("/"))
         return 0
-    if not isinstance(output, OutputTree):
+    if not output.any_order:
         size = entry.size or 0
         return output.write(name, size, checked_pieces(archive, name, size, jobs))
     stored = archive.stored_range(name)

@@ -11,22 +11,23 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from exhume_ksy.debug._stream import BytesIO, KaitaiStream, Position
 from kaitaistruct import KaitaiStruct
 
-from exhume.compiler.front.kinds import structures
-from exhume.compiler.front.model import Type
 from exhume.counts import counted
 from exhume.errors import Span, shorten
 from exhume.layout import trees
 from exhume.layout.elements import STOPPED, Elements, Reading, debug_class, passing, read
 from exhume.layout.fast import RAISED, View
 from exhume.layout.kaitai import FAILURES, PARSED, Region
-from exhume.layout.specifications import FieldDoc, describe_traced, describe_type, reaches
+from exhume.layout.specifications import FieldDoc, describe_traced, describe_type, reaches_out
 from exhume.layout.tracing import Beginnings, Lazily, Many, Named, Places, Traced, named, slot, type_of
 from exhume.layout.trees import Field, Trees, held, instances_of, is_one_line, paged, qualified_name, summary_of
+
+if TYPE_CHECKING:
+    from exhume.compiler.front.model import Type
 
 ARRAY_SHOWN = 64
 """Elements of an array that are shown one by one, unless all are requested; the rest is summarized in one line."""
@@ -200,7 +201,7 @@ class Explainer:
         if isinstance(value, (bytes, memoryview)) and not len(value) and type_of(parsed).field(name).repeat:
             value = []  # no numbers
         if isinstance(value, Lazily):
-            value.reaches = any(reaches(one.type) for one in structures(type_of(parsed).field(name).one))
+            value.reaches = reaches_out(type_of(parsed).field(name).one)
         self._left -= 1 + len(parent.path) // PATH_SHOWN
         self._attribute(parsed, name, named(value, type_of(parsed), name), place, docs, parent)
         if why:

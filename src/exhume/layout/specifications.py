@@ -10,18 +10,18 @@ from __future__ import annotations
 import dataclasses
 import functools
 import importlib
-import importlib.resources
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from exhume.choices import hint
-from exhume.compiler.front.kinds import structures
-from exhume.compiler.front.model import Type, enum_key
 from exhume.errors import EntryNotFoundError, MissingDependencyError, SpecificationError
-from exhume.layout.ksy_files import parse_yaml
+
+if TYPE_CHECKING:
+    from exhume.compiler.front.model import Kind, Type
 
 SPECS_PACKAGE = "exhume_ksy"
 """Package with the specifications and the code that is generated from them."""
@@ -61,10 +61,11 @@ def camel(name: str) -> str:
 @functools.cache
 def spec(id: str) -> dict[str, Any]:
     """Return a whole specification as its JSON form; raises `KeyError` for unknown ids."""
-    resource = importlib.resources.files(SPECS_PACKAGE) / "specs" / f"{id}.json"
-    try:
-        loaded: dict[str, Any] = json.loads(resource.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    package: Any = importlib.import_module(SPECS_PACKAGE)
+    path = os.path.join(package.__path__[0], "specs", f"{id}.json")  # noqa: PTH118 - the loader takes it as text
+    try:  # `importlib.resources` loads `tempfile` and `zipfile`
+        loaded: dict[str, Any] = json.loads(package.__spec__.loader.get_data(path))
+    except OSError:
         raise KeyError(id) from None
     return loaded
 
@@ -151,9 +152,18 @@ def _enum_docs(around: Sequence[Mapping[str, Any]]) -> dict[str, dict[int, Field
             for key, item in values.items():
                 if isinstance(item, dict):
                     doc, checksum = _text(item.get("doc")), _text(item.get("-checksum"))
-                    texts[enum_key(key)] = FieldDoc(doc=doc, checksum=checksum)
+                    texts[_number(key)] = FieldDoc(doc=doc, checksum=checksum)
             found[name] = texts
     return found
+
+
+def _number(key: Any) -> int:
+    """The number of a key of an enum; the compiler is imported for those that are not decimal."""
+    if str(key).isdecimal():
+        return int(key)
+    from exhume.compiler.front.model import enum_key
+
+    return enum_key(key)
 
 
 def _text(value: Any) -> str:
@@ -181,6 +191,8 @@ NESTED_META = ("encoding", "endian", "bit-endian")
 
 def folder() -> Path:
     """Return the folder that contains the specifications."""
+    import importlib.resources
+
     return Path(str(importlib.resources.files(SPECS_PACKAGE))) / "ksy"
 
 
@@ -209,6 +221,8 @@ def bundled(path: Path) -> str:
     (the lint of `ksy/` ensures that).  Raises `SpecificationError` for a type that has the name of an import, and
     for a file that is not a specification; `MissingDependencyError` without PyYAML (extra `ksy`).
     """
+    from exhume.layout.ksy_files import parse_yaml
+
     root = parse_yaml(path)
     waiting = _imports(root)
     if not waiting:
@@ -261,11 +275,20 @@ def _yaml(value: Any) -> str:
     return text
 
 
+def reaches_out(kind: Kind) -> bool:
+    """Whether a field of this kind may be a structure with fields outside of its own bytes."""
+    from exhume.compiler.front.kinds import structures
+
+    return any(_reaches_out(one.type) for one in structures(kind))
+
+
 @functools.cache
-def reaches(type: Type) -> bool:
+def _reaches_out(type: Type) -> bool:
     """Return whether a structure may have fields outside of its own bytes: instances with `pos`, in it or in its
     fields.
     """
+    from exhume.compiler.front.kinds import structures
+
     seen, waiting = {type}, [type]
     while waiting:
         for one in waiting.pop().fields():

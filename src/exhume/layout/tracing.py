@@ -14,15 +14,16 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from exhume_ksy.debug._stream import Position
 
-from exhume.compiler.front.kinds import Bits, Integer
-from exhume.compiler.front.model import Type
 from exhume.errors import shorten
 from exhume.io.local import release
 from exhume.layout.fast import LayoutError
+
+if TYPE_CHECKING:
+    from exhume.compiler.front.model import Enum, Type
 
 STARTS = 1 << 17
 """Most starts of elements that are kept: with one more, every other is dropped."""
@@ -309,8 +310,8 @@ def slot(id: str) -> str:
 
 def named(value: Any, type: Type, id: str) -> Any:
     """Return the value of the field `id`, or each of several, with its name if the field's enum has one for it."""
-    kind = type.field(id).one
-    names: Mapping[int, str] = kind.enum.values if isinstance(kind, (Integer, Bits)) and kind.enum is not None else {}
+    enum: Enum | None = getattr(type.field(id).one, "enum", None)  # an integer or bits
+    names: Mapping[int, str] = {} if enum is None else enum.values
 
     def one(number: Any) -> Any:
         """Return one number with its name, if it has one."""

@@ -10,17 +10,19 @@ import functools
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from exhume_ksy.debug._stream import Position
 
-from exhume.compiler.front.model import Type
 from exhume.errors import Span, shorten
 from exhume.findings import Check
 from exhume.layout.fast import RAISED
 from exhume.layout.kaitai import FAILURES
 from exhume.layout.specifications import FieldDoc, camel
 from exhume.layout.tracing import Lazily, Traced, slot, type_of
+
+if TYPE_CHECKING:
+    from exhume.compiler.front.model import Type
 
 
 @dataclass(slots=True)

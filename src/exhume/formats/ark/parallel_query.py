@@ -28,7 +28,6 @@ from exhume.formats.ark.query import Query, SplitCursor, Task, messages
 from exhume.formats.ark.splits import IndexBlock
 from exhume.io.local import LocalTree
 from exhume.io.parallel import map_ordered
-from exhume.io.processes import map_processes
 from exhume.limits import cpu_count
 from exhume.tuples import NamedTuple
 
@@ -51,6 +50,16 @@ SAMPLE_STEP: Final = 1 << 11
 
 BATCH: Final = 256
 """Messages per result of `make_each` with one process."""
+
+
+def map_processes(function: Callable[[T], R], items: Iterable[T], jobs: int) -> Generator[R]:
+    """Map in `jobs` processes as `exhume.io.processes` does, which is imported if there are several."""
+    if (jobs or cpu_count()) == 1:
+        yield from map(function, items)
+        return
+    from exhume.io import processes
+
+    yield from processes.map_processes(function, items, jobs)
 
 
 def map_pieces(function: Callable[[T], R], items: Iterable[T], jobs: int) -> Iterator[R]:

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 # Names: manifests; logs, tables and blob files; RocksDB's options; Pebble's markers, and its files of other kinds.
 MANIFEST_NAME = re.compile(r"MANIFEST-[0-9]{1,20}", re.ASCII)
 _NUMBERED = re.compile(r"([0-9]{1,20})\.(log|ldb|sst|blob)", re.ASCII)
-_OPTIONS = re.compile(r"OPTIONS-([0-9]{1,20})", re.ASCII)
-_MARKER = re.compile(r"marker\.([a-z-]+)\.([0-9]{1,20})\.(.+)", re.ASCII)
-_OF_PEBBLE = re.compile(r"[0-9]{1,20}-[0-9]{1,20}\.log|REMOTE-OBJ-CATALOG-[0-9]{1,20}", re.ASCII)
+_OPTIONS = r"OPTIONS-([0-9]{1,20})"  # compiled when it is used, as those that follow
+_MARKER = r"marker\.([a-z-]+)\.([0-9]{1,20})\.(.+)"
+_OF_PEBBLE = r"[0-9]{1,20}-[0-9]{1,20}\.log|REMOTE-OBJ-CATALOG-[0-9]{1,20}"
 CURRENT = "CURRENT"
 _LAST_NUMBER = (1 << 64) - 1  # of a file
 PEBBLE = "pebble"
@@ -54,20 +54,21 @@ def pebble_version(names: Iterable[str]) -> str | None:
 
     It is "" if there are only other markers, and None without a marker: then the directory is not Pebble's.
     """
-    markers = [match for name in names if (match := _MARKER.fullmatch(name))]
+    markers = [match for name in names if name.startswith("marker.") and (match := re.fullmatch(_MARKER, name))]
     stated = [(int(one[2]), one[3].lstrip("0")) for one in markers if one[1] == "format-version"]
     return max(stated)[1] if stated else "" if markers else None  # the highest iteration of the marker counts
 
 
 def kind_in_pebble(name: str, kind: str) -> str:
     """The kind of a file in a database of Pebble, which shares the form of tables only."""
-    other = kind in ("log", "manifest", "blob", "current") or _OF_PEBBLE.fullmatch(name) or _MARKER.fullmatch(name)
-    return PEBBLE if other else kind
+    other = kind in ("log", "manifest", "blob", "current")
+    return PEBBLE if other or re.fullmatch(_OF_PEBBLE, name) or re.fullmatch(_MARKER, name) else kind
 
 
 def newest_options(names: Iterable[str]) -> str | None:
     """The newest of RocksDB's files OPTIONS among files; None without any."""
-    found = [(int(match[1]), name) for name in names if (match := _OPTIONS.fullmatch(name))]
+    possible = [name for name in names if name.startswith("OPTIONS-")]
+    found = [(int(match[1]), name) for name in possible if (match := re.fullmatch(_OPTIONS, name))]
     return max(found)[1] if found else None
 
 

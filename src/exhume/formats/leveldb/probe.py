@@ -31,11 +31,7 @@ from exhume.registry import Identification
 
 _BLOB_HEAD = struct.Struct(BlobHeader.packed)  # it starts with magic and version
 # Names of files besides those of `classify_name` that LevelDB and RocksDB write.
-_OTHER_FILES = re.compile(
-    r"LOCK|IDENTITY|LOG(?:\.old(?:\.[0-9]+)?)?|OPTIONS-[0-9]+|[0-9]+\.dbtmp",
-    re.ASCII,
-)
-
+_OTHER_FILES = r"LOCK|IDENTITY|LOG(?:\.old(?:\.[0-9]+)?)?|OPTIONS-[0-9]+|[0-9]+\.dbtmp"
 
 UNREAD_TABLES: Final[Mapping[bytes, str]] = {
     LeveldbFooter.means.is_plain: "a plain table of RocksDB",
@@ -77,7 +73,7 @@ def probe(source: Source | Tree) -> Identification | None:
 
 def owns(name: str) -> bool:
     """Whether databases of this family write such a file directly into their directory, including unused kinds."""
-    return kind_in_pebble(name, classify_name(name)[0]) != "other" or _OTHER_FILES.fullmatch(name) is not None
+    return kind_in_pebble(name, classify_name(name)[0]) != "other" or re.fullmatch(_OTHER_FILES, name) is not None
 
 
 def _probe_table(source: Source) -> Identification | None:

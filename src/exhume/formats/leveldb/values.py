@@ -29,10 +29,10 @@ from exhume.tuples import NamedTuple
 
 MOST_OPTIONS = 1 << 20
 """The most bytes of OPTIONS that are read."""
-# Parts of OPTIONS: the heading of a column family, an option of one, the directory of the logs.
-_SECTION = re.compile(r'\[\s*CFOptions\s+"(.*)"\s*\]')
-_OPTION = re.compile(r"\s*(merge_operator|inplace_update_support)\s*=\s*(.*?)\s*")
-_LOG_FOLDER = re.compile(r"^[ \t]*wal_dir[ \t]*=[ \t]*(.*?)[ \t]*$", re.MULTILINE)
+# Parts of OPTIONS: the heading of a column family, an option of one, the directory of the logs.  Compiled when used.
+_SECTION = r'\[\s*CFOptions\s+"(.*)"\s*\]'
+_OPTION = r"\s*(merge_operator|inplace_update_support)\s*=\s*(.*?)\s*"
+_LOG_FOLDER = r"^[ \t]*wal_dir[ \t]*=[ \t]*(.*?)[ \t]*$"
 _U64 = 1 << 64  # sums are 64-bit numbers that wrap around
 _ESCAPES = {"n": "\n", "r": "\r"}  # another character after a backslash stands for itself
 
@@ -49,7 +49,7 @@ class Operator(NamedTuple):
 
 def log_folder(options: str) -> str:
     """The directory of the logs according to a file OPTIONS; empty where it states none."""
-    found = _LOG_FOLDER.search(options)
+    found = re.search(_LOG_FOLDER, options, re.MULTILINE) if options else None
     return _unescaped(found[1]) if found else ""
 
 
@@ -69,9 +69,9 @@ def _family_options(options: str, name: str) -> Iterator[tuple[str, str]]:
     family: str | None = None
     for line in map(_without_comment, options.splitlines()):
         if line.lstrip().startswith("["):
-            section = _SECTION.fullmatch(line.strip())
+            section = re.fullmatch(_SECTION, line.strip())
             family = section[1] if section else None
-        elif family is not None and (found := _OPTION.fullmatch(line)) and found[1] == name:
+        elif family is not None and (found := re.fullmatch(_OPTION, line)) and found[1] == name:
             yield family, found[2]
 
 

@@ -14,7 +14,7 @@ import tarfile
 import threading
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import IO, Any, Self
+from typing import IO, Any, Literal, Self
 
 from exhume.errors import (
     ExhumeError,
@@ -49,6 +49,9 @@ class OutputTree:
 
     A context manager: leaving it by an exception, or not at all, leaves the file `UNFINISHED` in the directory.
     """
+
+    any_order: Literal[True] = True
+    """Whether members may be written in any order."""
 
     def __init__(
         self, root: str | os.PathLike[str], *, overwrite: bool = False, limits: Limits = DEFAULT_LIMITS
@@ -322,6 +325,8 @@ _BLANK_SUM = int(_BLANK[_SUM], 8) - sum(_BLANK[_SIZE])
 
 class TarSink:
     """Members as a tar stream (pax headers, deterministic metadata: mode 0644, epoch times, no owner)."""
+
+    any_order: Literal[False] = False
 
     def __init__(self, file: IO[bytes], *, limits: Limits = DEFAULT_LIMITS) -> None:
         self._file = file
