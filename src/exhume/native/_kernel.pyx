@@ -156,6 +156,7 @@ cdef inline int compare_records(chars data, Record* left, Record* right) noexcep
 
 
 def split_records(const unsigned char[::1] payload not None):
+    """Return the content of every record."""
     cdef chars data = pointer(payload)
     cdef int64_t size = payload.shape[0], offset = 0, after
     cdef Record record
@@ -170,6 +171,7 @@ def split_records(const unsigned char[::1] payload not None):
 
 
 def scan_records(const unsigned char[::1] payload not None):
+    """Count the records and check their order; see `Scan`."""
     cdef chars data = pointer(payload)
     cdef int64_t size = payload.shape[0], offset = 0, after = 0, count = 0, unsorted = -1
     cdef Record record = nothing(), previous = nothing(), before = nothing(), here = nothing(), first = nothing()
@@ -208,6 +210,7 @@ cdef inline int64_t skip_below(chars data, int64_t offset, int64_t size, chars b
 
 
 def find_range(const unsigned char[::1] payload not None, bytes start, bytes stop):
+    """Return the range of the payload with the records `start <= record < stop`."""
     cdef chars data = pointer(payload)
     cdef chars bound
     cdef int64_t size = payload.shape[0], low = 0, high = size, bad = -1
@@ -240,6 +243,7 @@ cdef inline Py_ssize_t put_terminated(char* target, Py_ssize_t written, Py_ssize
 
 
 def terminate_records(const unsigned char[::1] payload not None, bytes terminator not None):
+    """Return the records, each followed by the terminator instead of preceded by its length."""
     cdef chars data = pointer(payload)
     cdef const unsigned char* end = terminator
     cdef int64_t size = payload.shape[0], offset = 0, after = 0, room = 0
@@ -281,6 +285,7 @@ def terminate_records(const unsigned char[::1] payload not None, bytes terminato
 
 
 def record_values(const unsigned char[::1] payload not None):
+    """Return the bytes of all records, and n + 1 bounds of them as int64: Arrow's form of byte strings."""
     cdef chars data = pointer(payload)
     cdef int64_t size = payload.shape[0], offset = 0, after = 0, count = 0, written = 0
     cdef Record record
@@ -316,6 +321,7 @@ def record_values(const unsigned char[::1] payload not None):
 
 
 def frame_records(list records not None):
+    """Return the payload of these records: each after its length."""
     cdef Py_ssize_t total = 0, written = 0, length
     cdef bytes record
     cdef PyObject* out
@@ -336,6 +342,7 @@ def frame_records(list records not None):
 
 
 def frame_terminated(const unsigned char[::1] text not None, bytes terminator not None):
+    """Return (the payload of the terminated records in `text`, how many bytes of it these take)."""
     cdef chars data = pointer(text)
     cdef const unsigned char* end = terminator
     cdef Py_ssize_t size = text.shape[0], end_size = len(terminator), offset = 0, written = 0, length, room
@@ -376,6 +383,7 @@ def frame_terminated(const unsigned char[::1] text not None, bytes terminator no
 
 
 def take_records(const unsigned char[::1] data not None, Py_ssize_t budget):
+    """Return where to cut the data: after the first record that reaches byte `budget`, or the last complete one."""
     cdef chars source = pointer(data)
     cdef int64_t size = data.shape[0], start = 0, offset = 0, limit = min(size, max(budget, 1))
     cdef Record record
@@ -391,6 +399,7 @@ def take_records(const unsigned char[::1] data not None, Py_ssize_t budget):
 
 
 def copy_parts(unsigned char[::1] room not None, list parts not None):
+    """Copy bytes `[start, stop)` of each buffer to offset `at` of the target; parts are (at, buffer, start, stop)."""
     cdef Py_ssize_t at, start, stop
     cdef const unsigned char[::1] data
     for at, data, start, stop in parts:
@@ -402,6 +411,7 @@ def copy_parts(unsigned char[::1] room not None, list parts not None):
 
 
 def next_block(const unsigned char[::1] data not None, int64_t start, int64_t stop, uint64_t largest, int highest):
+    """Return the first position in `[start, stop)` where a ZS block could start; `stop` if there is none."""
     cdef chars raw = pointer(data)
     cdef int64_t at = start, size = data.shape[0]
     cdef ZsBlock block

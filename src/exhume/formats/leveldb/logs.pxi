@@ -128,6 +128,10 @@ cdef class LogItems:  # see the class of this name in pykernel.py
         return self.item(self.rows + at)
 
     def add_writes(self, bytes block not None, Py_ssize_t at, int64_t base, int64_t rank):
+        """Add the single writes of a block from the fragment at `at` on, up to the first other fragment.
+
+        Returns (how many, where they end, first and highest sequence number, a bit for each type).
+        """
         cdef chars data = block
         cdef int64_t end = len(block), stop, begin, first = -1, highest = 0, checked, key_size, value_size
         cdef uint64_t sequence
@@ -182,6 +186,7 @@ cdef class LogItems:  # see the class of this name in pykernel.py
         return self.count - before, at, first, highest, kinds
 
     def cuts(self, Py_ssize_t low, Py_ssize_t high, int64_t size):
+        """Return (position, bytes before it) in `[low, high)`, with at least `size` bytes between two positions."""
         cdef list out = []
         cdef int64_t held = 0
         cdef Py_ssize_t at
@@ -193,6 +198,7 @@ cdef class LogItems:  # see the class of this name in pykernel.py
         return out
 
     def append(self, tuple item not None):
+        """Add an item, with a place of its own."""
         cdef LdbItem* row = self.more(1)
         cdef bytes key = item[0]
         cdef bytes value = item[4] if type(item[4]) is bytes else b""
@@ -204,6 +210,7 @@ cdef class LogItems:  # see the class of this name in pykernel.py
         self.count += 1
 
     def extend(self, LogItems other not None):
+        """Add the items of another object, with their bytes."""
         cdef Py_ssize_t number
         cdef int64_t shift = self.data.size
         cdef int32_t listed = <int32_t>len(self.others)
@@ -306,6 +313,7 @@ cdef class LogItems:  # see the class of this name in pykernel.py
             found[high] = swap
 
     def sort(self):
+        """Sort by key, newest first, rank and offset: by heads of eight bytes, so that few whole keys are compared."""
         cdef Py_ssize_t number = 1, at, following
         cdef int depth = 2
         cdef int64_t shared, byte

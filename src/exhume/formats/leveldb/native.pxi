@@ -50,6 +50,7 @@ cdef inline bint split_key(Keys* keys, int64_t* user_size, uint64_t* inverted) n
 
 
 def block_entries(bytes block not None, Py_ssize_t end, uint64_t budget):
+    """Return ((key, value, offset) of each entry, where reading stopped, the problem: BLOCK_...)."""
     cdef chars data = block
     cdef int64_t at = 0, start = 0
     cdef LeveldbBlockEntry entry
@@ -74,6 +75,7 @@ def block_entries(bytes block not None, Py_ssize_t end, uint64_t budget):
 
 
 def internal_entries(bytes block not None, Py_ssize_t end, uint64_t budget, rank, place):
+    """Return (items, where reading stopped, the problem, the offset of the first entry out of order or -1)."""
     cdef chars data = block
     cdef int64_t at = 0, start = 0, user_size = 0, previous_size = -1, disorder = -1
     cdef uint64_t packed = 0, last = 0
@@ -358,6 +360,11 @@ cdef class LeveldbRows:  # see the class of this name in pykernel.py
 
     def add_blocks(self, const unsigned char[::1] stored not None, int64_t base, blocks, list contents, table,
                    bytes start, bytes stop, bytes kinds not None, tuple limits not None):
+        """Add the entries of consecutive blocks with user keys in `[start, stop)`, as a sorted run.
+
+        Returns True; False if a block may have a finding, None if `contents` are needed. See pykernel.py for the
+        arguments.
+        """
         cdef chars data = pointer(stored)
         cdef bytes separators = blocks.keys.data, content
         cdef const int64_t[::1] bounds = blocks.keys.bounds
@@ -513,6 +520,7 @@ cdef class LeveldbRows:  # see the class of this name in pykernel.py
                 and compare(self.key(&walk.last), walk.last.key_size, block.separator, block.separator_size) <= 0)
 
     def add_items(self, list items not None):
+        """Add items (`table.Item`) as a sorted run."""
         cdef LdbRow* row
         cdef tuple item
         cdef bytes key, value
@@ -557,6 +565,7 @@ cdef class LeveldbRows:  # see the class of this name in pykernel.py
         memcpy(self.rows + starts[first], spare + starts[first], (end - starts[first]) * sizeof(LdbRow))
 
     def resolve(self, tuple state, uint64_t last_sequence, list ranges not None):
+        """Merge the runs and set the status of each row; return the state for the rows that follow."""
         cdef Py_ssize_t total = len(self.runs), number, range_count = len(ranges)
         cdef Py_ssize_t* starts = <Py_ssize_t*>malloc((total + 1) * sizeof(Py_ssize_t))
         cdef LdbRow* spare = <LdbRow*>malloc((self.count if total > 1 else 0) * sizeof(LdbRow) + 1)
@@ -659,6 +668,7 @@ cdef class LeveldbRows:  # see the class of this name in pykernel.py
         return out
 
     def settle(self, list values not None, bint keep):
+        """Set the values of rows without one; `keep`: a merge operand stays as a row of its own."""
         cdef LdbRow* made
         cdef LdbRow* row
         cdef Py_ssize_t number = 0, to = 0, at, kept = 0
@@ -700,6 +710,7 @@ cdef class LeveldbRows:  # see the class of this name in pykernel.py
         self.runs = [0] if self.count else []
 
     def mark(self, list statuses not None):
+        """Set (status, sequence number of the next newer version) of each row."""
         cdef Py_ssize_t number
         if len(statuses) != self.count:
             raise ValueError("not a status for each row")
@@ -710,6 +721,7 @@ cdef class LeveldbRows:  # see the class of this name in pykernel.py
             self.rows[number].status, self.rows[number].newer = status, newer
 
     def choose(self, bint live, bytes start, bytes stop, bytes part):
+        """Leave only rows with keys in `[start, stop)` whose values contain `part`; `live`: only live ones."""
         cdef Py_ssize_t number, kept = 0
         cdef chars low = NULL
         cdef chars high = NULL
@@ -739,6 +751,7 @@ cdef class LeveldbRows:  # see the class of this name in pykernel.py
         self.runs = [0] if kept else []
 
     def cut(self, bytes kinds not None):
+        """Leave only the rows before the first whose type has no flag; return the place and type of that one."""
         cdef chars known = kinds
         cdef Py_ssize_t number
         if len(kinds) != 256:
@@ -750,6 +763,7 @@ cdef class LeveldbRows:  # see the class of this name in pykernel.py
         return None
 
     def facts(self):
+        """Return (first key, last key, highest sequence number), keys as (user key, inverted); None without rows."""
         cdef Py_ssize_t number
         cdef uint64_t highest = 0
         cdef LdbRow* last
@@ -789,6 +803,7 @@ cdef class LeveldbRows:  # see the class of this name in pykernel.py
             free(at)
 
     def json(self):
+        """Return a line of JSON for each row; the value of an unresolved one is null."""
         cdef Out out
         cdef Py_ssize_t number
         cdef LdbRow* row
@@ -815,6 +830,7 @@ cdef class LeveldbRows:  # see the class of this name in pykernel.py
             free(out.data)
 
     def text(self, bint values, key_text):
+        """Return a line of text for each row: key and, with `values`, a tab and the value."""
         cdef Out out
         cdef Py_ssize_t number
         cdef LdbRow* row
@@ -841,6 +857,7 @@ cdef class LeveldbRows:  # see the class of this name in pykernel.py
             free(out.data)
 
     def column(self, bint values):
+        """Return (bytes of all keys or values, n + 1 bounds as int64), as Arrow keeps byte strings."""
         cdef Py_ssize_t number
         cdef int64_t total = 0, size
         cdef bytes ends = PyBytes_New(NULL, (self.count + 1) * sizeof(int64_t)), data
@@ -862,6 +879,7 @@ cdef class LeveldbRows:  # see the class of this name in pykernel.py
         return data, ends
 
     def pairs(self):
+        """Return (key, value) of each row."""
         cdef Py_ssize_t number
         cdef LdbRow* row
         cdef list out = []
@@ -889,6 +907,7 @@ cdef class LeveldbRows:  # see the class of this name in pykernel.py
         return made
 
     def versions(self, type row_type not None, tuple statuses not None, list places not None, operation):
+        """Return a tuple of `row_type` (`model.Version`) for each row, with the objects for its status and place."""
         cdef PyTypeObject* made = <PyTypeObject*>row_type
         cdef Py_ssize_t number
         cdef LdbRow* row
@@ -940,6 +959,7 @@ cdef bytes ldb_finish(Out* block, Out* points):
 
 
 def table_blocks(list pairs not None, bytes before, uint64_t packed, Py_ssize_t size, Py_ssize_t interval, bint whole):
+    """Return (blocks, used pairs, first pair that is not sorted or -1) for sorted pairs; see pykernel.py."""
     cdef Out block, points, key, last  # entries, restart points, this internal key, the one before
     cdef bytes user, value, first = b""
     cdef Py_ssize_t number = 0, used = 0, shared, in_block = 0, most, pending = 0
@@ -987,6 +1007,7 @@ def table_blocks(list pairs not None, bytes before, uint64_t packed, Py_ssize_t 
 
 
 def block_handles(bytes block not None, Py_ssize_t end, uint64_t budget, bint internal):
+    """Return the keys and handles of an index block as columns; None if it has to be read entry by entry."""
     cdef chars data = block
     cdef int64_t at = 0, size
     cdef uint64_t inverted
@@ -1038,6 +1059,7 @@ def block_handles(bytes block not None, Py_ssize_t end, uint64_t budget, bint in
 
 def block_codecs(bytes window not None, int64_t begin, const uint64_t[::1] offsets not None,
                  const uint64_t[::1] sizes not None):
+    """Return the compression byte of each block before the first whose trailer is outside of the window."""
     cdef chars data = window
     cdef int64_t size = len(window), at
     cdef Py_ssize_t number = 0, total = sizes.shape[0]
@@ -1068,6 +1090,7 @@ cdef bint ldb_fills(chars body, int64_t length) noexcept nogil:
 
 def filled_blocks(bytes stored not None, int64_t begin, const uint64_t[::1] offsets not None,
                   const uint64_t[::1] sizes not None):
+    """Return how many blocks are completely in `stored`; 0 if one has bytes that no entry covers."""
     cdef chars data = stored
     cdef int64_t size = len(stored), at, length
     cdef Py_ssize_t number = 0, total = sizes.shape[0]
@@ -1093,6 +1116,7 @@ cdef int ldb_rank(const void* left, const void* right) noexcept nogil:
 
 
 def number_range(list columns not None):
+    """Return (lowest, highest, count of different ones) of numbers in columns of int64; None without any."""
     cdef bytes column
     cdef int64_t* numbers
     cdef Py_ssize_t total = 0, at = 0, distinct = 0

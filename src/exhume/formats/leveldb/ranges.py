@@ -271,7 +271,8 @@ def add_ordered(
     # (sort key, item), where the sort key is (invalid, rank, negative timestamp).
     keyed = [(order.sort_key(item[0]), item) for item in items]
     keyed.sort(key=lambda pair: (pair[0], pair[1][1:4]))  # in a key: newest first, then by rank and offset
-    # `judge` fills the last two fields of each row: its status, and the sequence number that supersedes it.
+    # Rows for `judge`: key, value, inverted, offset, place, status, next newer sequence number.  It sets the last two,
+    # and does not read value, offset and place.
     judged: list[list[Any]] = [[key[:2], b"", item[1], 0, 0, 0, -1] for key, item in keyed]
     stops = [(order.sort_key(one.first)[:2], order.sort_key(one.stop)[:2], one.sequence, rows.family) for one in ranges]
     judge(judged, (None, -1, -1), last_sequence, stops)
