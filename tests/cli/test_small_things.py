@@ -194,6 +194,14 @@ def test_unsupported_compressions_are_named(
     assert f"it is compressed with {name}" in ran.err
 
 
+def test_text_with_a_magic_number_of_bzip2_is_text(tmp_path: Path, exhume_cli: Cli) -> None:
+    log = tmp_path / "app.log"
+    log.write_bytes(b"2024" b"1AY&SY" b" a word of four letters comes first\n")
+    assert exhume_cli("create", "clp-s", log, "-o", tmp_path / "out", "--input", "text").code == 0
+    ran = exhume_cli("create", "clp-s", log, "-o", tmp_path / "detected")
+    assert "bzip2" not in ran.err
+
+
 def test_explore_names_a_file_of_no_known_format(tmp_path: Path, exhume_cli: Cli) -> None:
     pytest.importorskip("waitress")
     (tmp_path / "garbage").write_bytes(bytes(range(256)))

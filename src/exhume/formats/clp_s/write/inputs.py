@@ -314,19 +314,23 @@ _MARKS: Final = {
 """Byte order marks, none of which begins text in UTF-8."""
 
 _COMPRESSIONS: Final = (
-    (0, b"\x1f\x8b\x08", "gzip"),
-    (0, b"\x28\xb5\x2f\xfd", "zstd"),
-    (4, b"1AY&SY", "bzip2"),
-    (0, b"\xfd7zXZ\0", "xz"),
-    (0, b"\x04\x22\x4d\x18", "LZ4"),
-    (0, b"PK\x03\x04", "zip"),
+    (b"\x1f\x8b\x08", b"", "gzip"),
+    (b"\x28\xb5\x2f\xfd", b"", "zstd"),
+    (b"BZh", b"1AY&SY", "bzip2"),
+    (b"\xfd7zXZ\0", b"", "xz"),
+    (b"\x04\x22\x4d\x18", b"", "LZ4"),
+    (b"PK\x03\x04", b"", "zip"),
 )
-"""Offset and magic number of compressed files.  One layer of gzip or zstd has been removed before."""
+"""Magic numbers of compressed files, at offset 0 and at 4 (where bzip2 has its first block, after the level), and names.
+
+One layer of gzip or zstd has been removed before.
+"""
 
 
 def _compression(head: bytes) -> str | None:
     """The compression of a file that begins with these bytes; None for anything else."""
-    return next((name for at, magic, name in _COMPRESSIONS if head.startswith(magic, at)), None)
+    found = (name for first, then, name in _COMPRESSIONS if head.startswith(first) and head.startswith(then, 4))
+    return next(found, None)
 
 
 def _wide(head: bytes) -> str | None:
