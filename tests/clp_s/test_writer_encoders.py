@@ -212,8 +212,7 @@ def test_many_keys_schemas_and_values() -> None:
     agree({**chosen, "log_order_type": 11}, b"\n".join(lines), final=True)
 
 
-@pytest.mark.parametrize("core", [False, True])
-@pytest.mark.parametrize("target", [NO_END, 2_500_000])
+@pytest.mark.parametrize(("core", "target"), [(False, NO_END), (True, 2_500_000)])
 def test_many_variables_that_are_looked_up_together(core: bool, target: int) -> None:
     """From some 20,000 different ones on; the same ones are near each other, and far apart, and some are long."""
     rng = random.Random(7)
