@@ -119,6 +119,6 @@ def test_a_second_stream_is_raised_after_the_last_event(jobs: int, tmp_path: Pat
         with pytest.raises(exhume.ExhumeError, match="after the end"):
             table.read_next_batch()
         reported: list[str] = []
-        archive.left_out = lambda error: reported.append(error.code)
+        archive.on_omitted = lambda error: reported.append(error.code)
         assert len(list(archive.events())) == 1
         assert reported == ["KVIR-309"]

@@ -191,7 +191,7 @@ def expected(archive: KvIrArchive, names: list[str]) -> tuple[list[tuple[Any, ..
         start, stop = error.span.payload or error.span[1:3]
         lost[f"{error.message} [{error.code}]"] += stop - start
 
-    archive.left_out = count
+    archive.on_omitted = count
     try:
         for one in archive.events():
             rows += [tuple(value_of(known[name], one, lost) for name in names)]

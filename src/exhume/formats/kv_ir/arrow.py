@@ -269,7 +269,7 @@ def counting_rest(units: U, losses: Counter[str] | None) -> U:
             start, stop = error.span.payload or error.span[1:3]
             losses[f"{error.message} [{error.code}]"] += stop - start
 
-        units.left_out = count
+        units.on_omitted = count
     return units
 
 

@@ -102,7 +102,7 @@ class LeftOut:
         self.found: bool = False  # whether anything was left out
         self.large: int = 0  # number of events above a limit
         for archive in archives:
-            archive.left_out = self.report
+            archive.on_omitted = self.report
 
     def report(self, error: ExhumeError) -> None:
         """Report an event that was left out, or bytes after the end."""

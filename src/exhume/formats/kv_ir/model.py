@@ -30,7 +30,7 @@ class OpenStream(Protocol):
     stream: Stream
     preamble: Preamble
     metadata: dict[str, Any]
-    left_out: Callable[[ExhumeError], object] | None
+    on_omitted: Callable[[ExhumeError], object] | None
 
     @property
     def name(self) -> str:

@@ -50,7 +50,8 @@ class Units:
         ended: Whether the end of the stream was reached.
         passed: How many events `pass_over` left out; the decoder does not count them.
         unreadable: The error of the first event that `pass_over` left out, for `close` to raise.
-        left_out: Called with the error of each event above a limit and of `trailing`; without it, `close` raises them.
+        on_omitted: Called with the error of each event above a limit and of `trailing`; without it, `close` raises
+            them.
         damage: The error at which reading the bytes stopped, raised after the units before it; None without one.
         keep: If set before the first step, it is called with the bytes of all units that are accepted, but not with
             the end of the stream.
@@ -64,7 +65,7 @@ class Units:
         self.ended: bool = False
         self.passed: int = 0
         self.unreadable: ExhumeError | None = None
-        self.left_out: Callable[[ExhumeError], object] | None = None
+        self.on_omitted: Callable[[ExhumeError], object] | None = None
         self.damage: ExhumeError | None = None
         self._pieces = stream.pieces()
         self.keep: Callable[[bytes], object] | None = None
@@ -343,13 +344,13 @@ class Units:
     def pass_over(self, trouble: UnitError) -> None:
         """Continue after an event that cannot be read, or raise its error where the next unit cannot be found.
 
-        Later, `close` raises the error of the first such event that `left_out` was not called with.
+        Later, `close` raises the error of the first such event that `on_omitted` was not called with.
         """
         if trouble.after < 0 or trouble.status in checks.LOSES_COUNT:
             raise trouble.error from None
         self.passed += 1
-        if self.left_out is not None and isinstance(trouble.error, LimitExceededError):
-            self.left_out(trouble.error)
+        if self.on_omitted is not None and isinstance(trouble.error, LimitExceededError):
+            self.on_omitted(trouble.error)
         elif self.unreadable is None:
             self.unreadable = trouble.error
         self.skip(trouble.after)
@@ -359,9 +360,9 @@ class Units:
         if self.unreadable is not None:
             raise self.unreadable
         if self.ended and (error := self.trailing()) is not None:
-            if self.left_out is None:
+            if self.on_omitted is None:
                 raise error
-            self.left_out(error)
+            self.on_omitted(error)
 
     def insert(self, raw: bytes) -> None:
         """Pass bytes that are not in the stream to `keep`, before the next unit."""

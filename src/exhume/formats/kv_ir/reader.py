@@ -53,9 +53,9 @@ class StreamArchive(RecordArchive):
         stream: The `Stream` that the bytes come from.
         preamble: The start of the stream, before the units.
         metadata: All metadata of the stream.
-        left_out: Called with the error of each event above a limit and, once everything before them was read, of bytes
-            after the end of the stream, such as those of a second stream.  Without it, such an error is raised, after
-            all that can be read.
+        on_omitted: Called with the error of each event above a limit and, once everything before them was read, of
+            bytes after the end of the stream, such as those of a second stream.  Without it, such an error is raised,
+            after all that can be read.
     """
 
     schema: str
@@ -63,15 +63,15 @@ class StreamArchive(RecordArchive):
     stream: Stream
     preamble: Preamble
     metadata: dict[str, Any]
-    left_out: Callable[[ExhumeError], object] | None = None
+    on_omitted: Callable[[ExhumeError], object] | None = None
 
     @abc.abstractmethod
     def units(self) -> Units:
         """A new pass over the units."""
 
     def reporting(self, units: U) -> U:
-        """Return the pass `units`, after it was set to report what it leaves out to the archive's `left_out`."""
-        units.left_out = self.left_out
+        """Return the pass `units`, after it was set to report what it leaves out to the archive's `on_omitted`."""
+        units.on_omitted = self.on_omitted
         return units
 
     def sections(self, *, jobs: int = 1) -> SectionMap:

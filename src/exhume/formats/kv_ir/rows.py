@@ -147,9 +147,9 @@ def _expect_end(
         span = stream.stream.span(start, start + size)
         error = checks.TRAILING_BYTES.error(span=span, actual=counted(size, "bytes"))
     if error is not None:
-        if stream.left_out is None:
+        if stream.on_omitted is None:
             raise error
-        stream.left_out(error)
+        stream.on_omitted(error)
 
 
 def _growing(pieces: Iterator[bytes]) -> Iterator[InputBlock | ExhumeError]:

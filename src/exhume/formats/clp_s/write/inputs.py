@@ -321,7 +321,7 @@ _COMPRESSIONS: Final = (
     (b"\x04\x22\x4d\x18", b"", "LZ4"),
     (b"PK\x03\x04", b"", "zip"),
 )
-"""Magic numbers of compressed files, at offset 0 and at 4 (where bzip2 has its first block, after the level), and names.
+"""Magic numbers of compressed files, at offset 0 and at 4 (bzip2's first block follows a level), and names.
 
 One layer of gzip or zstd has been removed before.
 """
