@@ -178,6 +178,44 @@ def image(path: Path, count: int) -> None:
     path.write_bytes((path.read_bytes() + bytes(99)) * count)
 
 
+def chunks(path: Path, count: int) -> None:
+    """A list of many chunks of two files, and these."""
+    folder = path.with_name(f"{path.name}.d")
+    folder.mkdir()
+    with exhume.create(folder / "0.caf", "caf") as writer:
+        files: Any = writer
+        files.add_bytes("a", b"x")
+        files.add_bytes("b", b"y")
+    data = (folder / "0.caf").read_bytes()
+    for number in range(1, count):
+        (folder / f"{number}.caf").write_bytes(data)
+    path.write_text("".join(f"{folder / str(number)}.caf\n" for number in range(count)))
+
+
+def _specified(path: Path, rest: str) -> None:
+    """Two bytes, and a specification of them."""
+    path.write_bytes(b"\1\2")
+    head = "meta: {id: t, endian: le}\nseq:\n  - {id: a, type: u1}\n"
+    path.with_name(f"{path.name}.ksy").write_text(head + rest, encoding="utf-8")
+
+
+def spec_types(path: Path, count: int) -> None:
+    """A specification of many types."""
+    made = "".join(f"  t{number}: {{seq: [{{id: x, type: u1}}]}}\n" for number in range(count))
+    _specified(path, f"  - {{id: b, type: t0}}\ntypes:\n{made}")
+
+
+def spec_enum(path: Path, count: int) -> None:
+    """A specification with an enum of many values."""
+    made = "".join(f"    {number}: m{number}\n" for number in range(count))
+    _specified(path, f"  - {{id: b, type: u1, enum: e}}\nenums:\n  e:\n{made}")
+
+
+def spec_instances(path: Path, count: int) -> None:
+    """A specification of many computed values."""
+    _specified(path, "instances:\n" + "".join(f"  v{number}: {{value: a + {number}}}\n" for number in range(count)))
+
+
 def nested_heads(path: Path, count: int) -> None:
     """Heads of a CAF index within each other, then entries that break off."""
     entries = b",".join(b'"f%d":{"start_byte":0,"end_byte":1}' % number for number in range(count * 5))

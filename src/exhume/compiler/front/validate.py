@@ -94,7 +94,9 @@ def name(found: Any, where: str) -> str:
     """Return a valid name; raises `UnsupportedError` for anything else."""
     if found is None:
         raise UnsupportedError("`id` is missing", where)
-    if not isinstance(found, str) or NAME.fullmatch(found) is None or len(found) > refusal.NAME:
+    if isinstance(found, str) and len(found) > refusal.NAME:
+        raise UnsupportedError(f"a name of {len(found)} characters, more than {refusal.NAME}: {found:.60}", where)
+    if not isinstance(found, str) or NAME.fullmatch(found) is None:
         raise UnsupportedError(f"{found!r:.60} is not a name: names are of lower-case letters, digits and `_`", where)
     if is_private(found):
         raise UnsupportedError(f"{found!r:.60} ends with `__`, as no name does", where)
