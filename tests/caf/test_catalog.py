@@ -19,6 +19,7 @@ import pytest
 from exhume.errors import EntryNotFoundError, MissingDependencyError, SourceChangedError, SourceError
 from exhume.formats.caf.catalog import Catalog, open_catalog
 from exhume.formats.caf.catalog_entries import Location, decode_path, encode_path, list_chunks, read_location
+from exhume.formats.caf.catalog_store import SqliteStore
 from exhume.formats.caf.writer import create
 
 from .make_samples import BROKEN
@@ -98,6 +99,33 @@ def catalog(database: str, chunks: list[str]) -> Iterator[Catalog]:
 
 def paths(found: Iterator[Location]) -> list[tuple[str, str]]:
     return [(place.file_path, place.caf_file_id) for place in found]
+
+
+@pytest.mark.parametrize("add", [False, True])
+def test_what_enters_a_chunk_or_finds_a_path_goes_through_no_table(
+    add: bool, chunks: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else the work for a chunk or a path would grow with all that is there."""
+    statements: list[str] = []
+    connect = SqliteStore._connect
+
+    def traced(self: SqliteStore, path: str | None, mode: str) -> sqlite3.Connection:
+        made = connect(self, path, mode)
+        made.set_trace_callback(statements.append)
+        return made
+
+    monkeypatch.setattr(SqliteStore, "_connect", traced)
+    with open_catalog(str(tmp_path / "a.db"), create=True) as catalog:
+        for _ in range(2):
+            catalog.build(chunks, add=add)
+        assert list(catalog.find("a.txt")) == catalog.find_exact("a.txt")
+        list(catalog.list_directory("dir"))
+    searched = {one for one in statements if "WHERE" in one and "sqlite_master" not in one}
+    assert len(searched) > 2
+    with contextlib.closing(sqlite3.connect(tmp_path / "a.db")) as database:
+        plans = [row[3] for one in searched for row in database.execute(f"EXPLAIN QUERY PLAN {one}")]
+    assert plans
+    assert not [plan for plan in plans if plan.startswith("SCAN ")]
 
 
 def test_find(catalog: Catalog) -> None:

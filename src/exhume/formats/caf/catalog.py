@@ -34,7 +34,7 @@ from exhume.formats.caf.catalog_entries import (
     read_location,
     tail_digest,
 )
-from exhume.formats.caf.catalog_store import KEY_SIZE, Store, open_store
+from exhume.formats.caf.catalog_store import KEY_SIZE, LOCATION_KEY, Store, open_store
 from exhume.limits import DEFAULT_LIMITS, Limits
 
 SCHEMA_VERSION = 1
@@ -50,6 +50,9 @@ ID_SIZE = 50
 
 FIRST_BATCH, LAST_BATCH = 64, 65_536
 """Rows requested at a time while a directory is listed."""
+
+_SAME_PATH = "NOT file_path <> :path"
+"""A condition with `=` would make SQLite insert the path into the indexed expression, and then go through the table."""
 
 # The columns of `Location`, with the JSON form of the name second; callers add the condition.
 _LOCATIONS = (
@@ -162,7 +165,11 @@ class Catalog:
         """Write the rows of a chunk, in place of earlier rows for the same location."""
         location = entry.location
         self.places.add(location)
-        known = self._store.query("SELECT caf_file_id FROM caf_files WHERE location = :location", location=location)
+        known = self._store.query(
+            f"SELECT caf_file_id FROM caf_files WHERE {LOCATION_KEY} = :key AND NOT location <> :location",  # noqa: S608
+            key=location[:KEY_SIZE],
+            location=location,
+        )
         for (caf_file_id,) in list(known):
             self._store.execute("DELETE FROM file_locations WHERE caf_file_id = :id", id=caf_file_id)
             self._store.execute("DELETE FROM caf_files WHERE caf_file_id = :id", id=caf_file_id)
@@ -247,7 +254,7 @@ class Catalog:
         key = self._store.path_key  # SQL for the indexed part of a path: its first `KEY_SIZE` characters
         if wild is None:
             path = encode_path(pattern)[0]
-            where, bound = f"{key} = :key AND file_path = :path", {"key": path[:KEY_SIZE], "path": path}
+            where, bound = f"{key} = :key AND {_SAME_PATH}", {"key": path[:KEY_SIZE], "path": path}
         else:
             # From the text before the wildcard to that text with the last character of Unicode.
             lead = pattern[: wild.start()][:LEAD_SIZE]
@@ -263,7 +270,7 @@ class Catalog:
         """Locations of a path as it is (`*`, `?` and `[` mean themselves), by chunk."""
         key, file_path = self._store.path_key, encode_path(path)[0]
         found = self._places(
-            f"{_LOCATIONS} WHERE {key} = :key AND file_path = :path ORDER BY l.caf_file_id",
+            f"{_LOCATIONS} WHERE {key} = :key AND {_SAME_PATH} ORDER BY l.caf_file_id",
             key=file_path[:KEY_SIZE], path=file_path,
         )  # fmt: skip
         return [place for place in found if place.file_path == path]

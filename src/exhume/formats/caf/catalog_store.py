@@ -46,10 +46,15 @@ TABLES = (
 """The specification's `file_locations(file_path, caf_file_id)` with places added, and what a chunk id means."""
 
 KEY_SIZE = 512
-"""Characters of a path in the index."""
+"""Characters of a path, or of a location, in an index."""
 
 KEY = f"substr(file_path, 1, {KEY_SIZE})"
 """The indexed expression: databases limit the size of an index entry, CAF does not limit names."""
+
+LOCATION_KEY = f"substr(location, 1, {KEY_SIZE})"
+"""The indexed expression of a chunk's location: each chunk that is entered is searched for by it."""
+
+CHUNK_INDEX = f"CREATE INDEX IF NOT EXISTS caf_files_location ON caf_files ({LOCATION_KEY})"
 
 # The statement for SQLite; see `SqlalchemyStore` for others.
 INDEX = f"CREATE INDEX IF NOT EXISTS file_locations_path ON file_locations ({KEY})"
@@ -250,7 +255,7 @@ class SqliteStore(Store):
     def _create(self) -> None:
         """Make the tables and the index."""
         self._connection.execute("BEGIN IMMEDIATE")  # all of it, or nothing
-        for statement in (*TABLES, INDEX):
+        for statement in (*TABLES, CHUNK_INDEX, INDEX):
             self._connection.execute(statement)
         self._connection.execute("COMMIT")
 
@@ -310,7 +315,7 @@ class SqliteStore(Store):
                 try:
                     self._connection.execute("PRAGMA journal_mode = OFF")
                     self._connection.execute("PRAGMA synchronous = OFF")  # `aside` syncs it once
-                    for statement in TABLES:
+                    for statement in (*TABLES, CHUNK_INDEX):
                         self.execute(statement)
                     self.execute("BEGIN")
                     yield
@@ -393,6 +398,7 @@ class SqlalchemyStore(Store):
                 self._connection.execute(text(statement))
             if self._engine.dialect.name in ("postgresql", "sqlite"):
                 key = f"({self.path_key})" if self._engine.dialect.name == "postgresql" else self.path_key
+                self._connection.execute(text(CHUNK_INDEX))
                 self._connection.execute(
                     text(f"CREATE INDEX IF NOT EXISTS file_locations_path ON file_locations ({key})")
                 )
