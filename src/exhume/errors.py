@@ -339,6 +339,7 @@ class SourceNotDirectoryError(SourceError, NotADirectoryError):
 def source_error_type(error: BaseException) -> type[SourceError]:
     """The class for what an operating system or a store raised: that which is of the same standard class."""
     kinds = (SourceNotFoundError, SourceAccessError, SourceIsDirectoryError, SourceNotDirectoryError)
+    # The second base of each is the standard class.
     return next((kind for kind in kinds if isinstance(error, kind.__bases__[1])), SourceError)
 
 

@@ -386,7 +386,7 @@ class CappedFindings:
         self._last: dict[str, Finding] = {}  # the last one that was only counted, by code
 
     def append(self, finding: Finding) -> None:
-        """Keep a finding, or only counts it when enough findings of its rule are kept."""
+        """Keep a finding, or only count it when enough findings of its rule are kept."""
         count = self._counts[finding.code] = self._counts.get(finding.code, 0) + 1
         if count <= MAX_PER_RULE:
             self._kept.append(finding)

@@ -107,11 +107,11 @@ class SalvageReport:
             self.verified_by = verified
 
     def add_recovered(self, kind: str, count: int = 1) -> None:
-        """Counts recovered things."""
+        """Count recovered things."""
         self.recovered[kind] += count
 
     def add_lost(self, kind: str, count: int = 1) -> None:
-        """Counts lost things."""
+        """Count lost things."""
         self.lost[kind] += count
 
     def add_span(self, span: Span, outcome: Outcome, content: str, reason: str = "", code: str | None = None) -> None:

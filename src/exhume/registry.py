@@ -86,8 +86,8 @@ class Format(NamedTuple):
       stored differently
     - `locate(source, hit, *, limits, jobs) -> recovery.CarvedArchive | None`: the archive whose signature was hit at
       `hit` of a source, with its exact span
-    - `piece(source, format, *, limits) -> recovery.Piece | None`, for formats that are directories: what a file found
-      in an image, and taken for one of the format `format`, is in an archive of this format
+    - `piece(source, format, *, limits) -> recovery.ArchivePiece | None`, for formats that are directories: what a file
+      found in an image, and taken for one of the format `format`, is in an archive of this format
     - `owns(name) -> bool`, for formats that are directories: whether a file or directory of that name, relative to an
       archive, belongs to it
     - `inspect(source_or_tree, *, limits) -> SectionMap`: the sections of an archive that does not open, as far as they

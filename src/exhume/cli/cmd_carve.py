@@ -94,6 +94,8 @@ def command(
         work = partial(
             carve_each, chosen.names, search, start=start, stop=stop, span=chunk_size or SPAN, progress=progress
         )
+        # `how` calls `work` with the options of --jobs, --cluster and --retries; it yields an image when its last part
+        # was searched.
         image: Image
         for image in many.how(work):
             place = folder / names.of(image.target, keep_extension=True) if folder and chosen.several else folder
@@ -142,7 +144,10 @@ def _in_one_pass(
     min_confidence: float,
     jobs: int,
 ) -> ExitCode:
-    """Carve one image in this process, write the archives to the directory `output`, if any, and report them."""
+    """Carve one image in this process, write the archives to the directory `output`, if any, and report them.
+
+    `start` and `stop` count from `--offset`; archives begin between them.
+    """
     from exhume.engines.carve import carve
     from exhume.io.source import Source
 

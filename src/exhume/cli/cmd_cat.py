@@ -2,6 +2,10 @@
 
 A `Run` has the common options of the verb, opens targets and prints.  Formats add options and a hook `cat`
 (`exhume.cli.formatcli`); archives of members, named byte strings, are printed here.
+
+Options that formats add to the verb arrive as `values`, by parameter name; `given` are the names of all options that
+the user set.  `split_options` divides `values` for one format into the options of the verb (`mine`) and those of the
+format's `open` (`opening`).
 """
 
 from __future__ import annotations
@@ -92,7 +96,7 @@ def cat_one(
 ) -> ExitCode | None:
     """Print the content of one archive.  Raises `click.UsageError` for unsupported options."""
     ctx = click.get_current_context(silent=True)
-    await_beginning(run, target, "cat", values)
+    await_beginning(run, target, "cat", values)  # with --follow: until the file can be recognized
     described = recognized_format(run, target)
     mine, opening = split_options(click.Context(command), "cat", described, values, given)
     with run.reading("cat"), run.open(target, **opening) as archive:

@@ -373,6 +373,7 @@ def completions(command: click.Command, args: list[str], incomplete: str) -> Ite
 
     A name from an archive that begins with `-` is a completion only as the value of an option, or after `--`.
     """
+    # Of `--name=value`, click completes only the value, but a shell replaces the whole word.
     named, equals, _ = incomplete.partition("=")
     lead = f"{named}=" if equals and named.startswith("-") and "--" not in args else ""
     for item in _ExhumeCompletion(command, {}, "exhume", "").get_completions(args, incomplete):
@@ -391,7 +392,7 @@ class _ExhumeCompletion(ShellComplete):
         """Return what can replace `incomplete`."""
         from click.shell_completion import _resolve_context, _resolve_incomplete
 
-        found = super().get_completions(args.copy(), incomplete)
+        found = super().get_completions(args.copy(), incomplete)  # a copy: click removes the arguments that it parses
         if found:
             return found
         args = args.copy()

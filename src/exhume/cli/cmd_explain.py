@@ -102,6 +102,7 @@ def command(
     from exhume.engines.explain import UNBOUNDED, Selection, explain_archive
 
     _refuse_without_effect(run, ksy)
+    # Everything is summarized by section, without fields, unless an option chooses a part of it.
     narrowed = any(one is not None for one in (at, span, section, source, depth, ksy)) or whole
     selection = Selection(
         section=section, source=source, whole=whole, fields=narrowed, payloads=at is None, stream=html is None
@@ -121,12 +122,12 @@ def command(
     if coverage_:
         return _coverage(run, target, opened, 1 if jobs is None else jobs)
     with opened as archive, ExitStack() as reading:
-        narrow = selection.start is not None and html is None and not verify
+        narrow = selection.start is not None and html is None and not verify  # --at and --range read only that part
         unverified = no_verify or ksy is not None
         findings = None if narrow or unverified else _findings(run, archive, 1 if jobs is None else jobs)
         if html is not None:
             outcome = _page(run, target, archive, findings, html, overwrite, selection)
-            return run.report_problems(archive) or outcome
+            return run.report_problems(archive) or outcome  # DONE is 0, so that any other outcome counts
         reading.enter_context(run.reading("explain"))
         explained = explain_archive(archive, selection, findings, unchecked="--no-verify" if no_verify else "")
         outcome = run.report_problems(archive)

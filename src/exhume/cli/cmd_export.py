@@ -3,6 +3,10 @@
 A target of an export (Parquet, tar ...) is in `exhume.export.TARGETS`, or belongs to one format, as `exports` of its
 command line (`exhume.cli.formatcli`).  `export_one` handles one of several archives and may run in a worker
 (`exhume.cli.playback`).  A `Run` has the common options of the verb, opens archives and prints.
+
+Options that formats add to the verb arrive as `values`, by parameter name; `given` are the names of all options that
+the user set.  `split_options` divides `values` for one format into the options of the verb (`mine`) and those of the
+format's `open` (`opening`).
 """
 
 from __future__ import annotations
@@ -54,6 +58,7 @@ def exporter(described: Format, to: str) -> tuple[Callable[..., Any], bool]:
         found: Callable[..., Any] = resolve(described.package, own[to])
         return found, False
     possible = sorted(own)
+    # A target takes tables, which every format has, or only archives of members.
     for name, target in TARGETS.items():
         if target.accepts in ("tables", described.content):
             if name == to:
@@ -187,9 +192,10 @@ def export_one(
     from exhume.io.output.atomic import postponed
     from exhume.io.output.scratch import discard
 
-    output = Path(folder) / target[1]
-    if not overwrite:
+    output = Path(folder) / target[1]  # `target` is its name, and that of its output
+    if not overwrite:  # an earlier attempt may have left files when its worker died
         discard(output)
+    # `together`: outputs are synced to disk together at the end, so this one does not wait for the disk.
     with postponed() if together else contextlib.nullcontext():
         return _export(run, target[0], str(output), overwrite=overwrite, **options)
 
@@ -242,7 +248,7 @@ def _planned(
     values = dict(values)  # the given mapping is shared by all targets, and `jobs` may be removed below
     jobs = values.get("jobs", 1)
     if not any(one.name == "jobs" for one in format_cli(described).options.get("export", ())):
-        values.pop("jobs", None)  # this format exports in one thread
+        values.pop("jobs", None)  # the format's own export has one thread; targets that take `jobs` get it below
     mine, opening = split_options(click.Context(command), "export", described, values, given)
     function, is_table = exporter(described, to)
     if is_table:

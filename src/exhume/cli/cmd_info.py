@@ -2,6 +2,10 @@
 
 `info_one` handles one target and may run in a worker (`exhume.cli.playback`).  A `Run` has the common options of the
 verb, opens targets and prints.
+
+Options that formats add to the verb arrive as `values`, by parameter name; `given` are the names of all options that
+the user set.  `split_options` divides `values` for one format into the options of the verb (`mine`) and those of the
+format's `open` (`opening`).
 """
 
 from __future__ import annotations

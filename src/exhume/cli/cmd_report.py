@@ -122,7 +122,7 @@ def command(
             limits=run.limits,
             progress=progress,
             jobs=jobs,
-            check=lambda image, kinds_found: check_container(run, image, kinds_found),
+            check=lambda image, on_progress: check_container(run, image, on_progress),
         )
     # The case is complete; write its page.
     created = _now()

@@ -90,9 +90,10 @@ def salvage_one(run: Run, target: tuple[str, str], *, folder: str, together: boo
     from exhume.io.output.atomic import postponed
     from exhume.io.output.scratch import discard
 
-    name, output = target[0], Path(folder) / target[1]
-    # an earlier attempt may have left files when its worker died
+    name, output = target[0], Path(folder) / target[1]  # `target` is its name, and that of its output
+    # An earlier attempt may have left files when its worker died.
     discard(output)
+    # `together`: outputs are synced to disk together at the end, so this one does not wait for the disk.
     with postponed() if together else contextlib.nullcontext():
         document, result = _salvage(run, name, str(output), **options)
     if run.machine:

@@ -3,6 +3,10 @@
 The format's hook `search` prints the matches of one target.  For several targets, each result is recorded and then
 played back in order (`exhume.cli.playback`); some results, such as counts, are merged into one instead.  A `Run` has
 the common options of the verb, opens targets and prints.
+
+Options that formats add to the verb arrive as `values`, by parameter name; `given` are the names of all options that
+the user set.  `split_options` divides `values` for one format into the options of the verb (`mine`) and those of the
+format's `open` (`opening`).
 """
 
 from __future__ import annotations
@@ -101,10 +105,7 @@ def command(
 def _search_below(
     run: Run, many: ManyOptions, chosen: Targets, query: str, values: dict[str, object], given: frozenset[str]
 ) -> list[ExitCode]:
-    """Search every archive below the directories; return the exit code of each.
-
-    `given` has the options the user set.
-    """
+    """Search every archive below the directories; return the exit codes that occurred."""
     from exhume.cli.recursive import archives_below, on_found_archive
 
     found = archives_below(run, chosen.names)
@@ -122,7 +123,7 @@ def _search_below(
 def _search_several(
     run: Run, many: ManyOptions, chosen: Targets, query: str, values: dict[str, object], given: frozenset[str]
 ) -> list[ExitCode]:
-    """Search all targets and return their exit codes; results of one format may be merged (see `_ResultPlayer`)."""
+    """Search all targets and return the exit codes that occurred; results may be merged (see `_ResultPlayer`)."""
     names, described = chosen.names, None
     if are_few(names):
         described = _one_format(run, names)
@@ -171,11 +172,12 @@ def search_one(
 
     Raises `click.UsageError` when its format cannot be searched or is not the `expected` one.
     """
-    await_beginning(run, target, "search", values)
+    await_beginning(run, target, "search", values)  # with --follow: until the file can be recognized
     described = recognized_format(run, target)
     if expected is not None and described.id != expected:
         raise _mixed(sorted((described.id, expected)))
     cli = format_cli(described)
+    # -H and -h are not for the format: `_ResultPlayer` adds the names.
     values = {name: value for name, value in values.items() if name != "named"}
     given -= {"named"}
     if cli.search is None:
@@ -232,7 +234,7 @@ class _ResultPlayer(Player):
 
     def play(self, event: tuple[Any, ...]) -> None:
         """Print one event; a document that will be merged with those of other targets is kept instead."""
-        if event[0] == "document" and event[1] == "format":
+        if event[0] == "document" and event[1] == "format":  # `search_one` sends it before any result
             self._meet(get_format(event[2]["format"]))
         elif event[0] == "document" and self._merging:
             if "count" in event[2]:

@@ -3,6 +3,12 @@
 A section is a range of bytes of an archive with one purpose (header, block, index ...).  Its fields, as the format's
 specification describes them, form a tree.  A compressed section has two trees: one of the stored bytes, and one of the
 decompressed payload, whose offsets count from the payload's start and are printed as `+N`.
+
+An `item` is an `ExplainedSection`: `stored` and `payload` are its trees (None if absent, `trees()` yields those that
+exist), `findings` those about no single field, `note` a remark, and `skipped` the number of sections that it stands for
+(0: only itself).  A `node` is a `Field` of a tree: `shown` is its value, `meaning` the meaning of the value, `doc` the
+sentence about the field, `check` the verdict on a checksum, `note` its damage, and `omitted` the number of elements
+that were not parsed.
 """
 
 from __future__ import annotations
@@ -45,6 +51,7 @@ def hex_lines(
     """
     # Names are shown next to the bytes if the terminal is wide enough; else they follow the dump.
     owners, names = _owners(fields, start, stop)
+    # Columns: offset; for each byte two digits, a space and a character; 7 spaces between these parts.
     has_names = screen.width is None or screen.width - OFFSETS - ROW * 4 - 7 >= NAMES
     data = read(start, stop)
     first = start - start % ROW
@@ -255,7 +262,7 @@ def print_fields(run: Run, item: Any, depth: int | None, selection: Any, shown_b
         rows = _rows(tree, depth, selection, shown_before)
         while some := list(islice(rows, ALIGNED)):  # of a large section there may be millions
             lines = run.screen.table(some, ["offset", "size", "field", "type", "value", "meaning"], prose=True)
-            run.print_lines(lines[1:] if title else lines)
+            run.print_lines(lines[1:] if title else lines)  # the header only above the first table of the section
             title = title or "one table"
 
 

@@ -101,10 +101,7 @@ def table(rows: Iterable[Sequence[Any]], header: Sequence[str]) -> list[str]:
 
 
 def aligned(columns: Sequence[Sequence[Any]], header: Sequence[str]) -> list[str]:
-    """Return the lines of a table, header first, from its columns; numbers are aligned to the right.
-
-    A column has at least one value.
-    """
+    """Return the lines of a table, header first, from its columns; numbers are aligned to the right."""
     shown, forms = [], []
     for name, values in zip(header, columns, strict=True):
         # Python's % formatting of whole rows is much faster than joining cells one by one.

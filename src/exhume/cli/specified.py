@@ -82,7 +82,10 @@ def export_specified(
     overwrite: bool,
     columns: list[str],
 ) -> ExitCode:
-    """Export a list of a file.  Raises `click.UsageError` for a form that tables do not have."""
+    """Export the columns (empty: all) of the list at `path` of a file, in the form `to`.
+
+    Raises `click.UsageError` for a form that tables do not have.
+    """
     report, table = _exported(run, target, output, ksy, imports, path, to, overwrite, columns)
     if run.machine:
         body = {
@@ -115,6 +118,8 @@ def _exported(
 ) -> tuple[Any, _Table]:
     """Export the list at `path` of a file read by a specification; return the report and the exported table.
 
+    `to` is the form of the output; without `columns` (an empty list), the table has all.
+
     Raises `UsageError` without `--path`, or for a target that does not take lists.
     """
     from exhume.export import TARGETS
@@ -128,7 +133,7 @@ def _exported(
         raise click.UsageError("--ksy needs --path: the list that becomes a table, such as packets")
     specification = specification_of(ksy, imports)
     with one_file(run.take_source(target)) as source, run.progress(f"export to {to}") as progress:
-        table = _Table(SpecificationRows(specification, source, path, ()), path)
+        table = _Table(SpecificationRows(specification, source, path, ()), path)  # `()`: no parameters
         report = TARGETS[to].export()(table, output, overwrite=overwrite, progress=progress, columns=columns)
     return report, table
 

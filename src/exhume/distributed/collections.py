@@ -1,7 +1,8 @@
 """Many archives in partitions, and as dask collections (extra `dask`): bags of records, dataframes of columns.
 
 A partition is a picklable description of a part of an archive, such as some of its blocks; it opens the archive for
-itself and reads only its own bytes.  dask makes each partition of a collection from one of ours.
+itself and reads only its own bytes.  dask makes each partition of a collection from one of ours.  In a sorted archive,
+`first` and `stop` of a partition are the keys at which it starts and before which it ends.
 
 Planning opens each archive and reads its index, but no data.  With `size=None` nothing is opened at all, and each
 archive is one partition.
@@ -64,7 +65,7 @@ def partitions(
         storage=tuple(sorted((storage_options or {}).items())),
         limits=None if limits == DEFAULT_LIMITS else limits,
     )
-    if size is None:
+    if size is None:  # `Part()` is the whole archive
         return [with_part(template, name, format, Part()) for name in names]
     planned = map_ordered(partial(_plan, template, size), names, PLANNERS if len(names) > 1 else 1)
     return [one for group in planned for one in group]
@@ -149,7 +150,7 @@ def _schema(one: Partition) -> Any:
     """Return the Arrow schema of a partition."""
     # In most formats every part has all columns of its archive; in the others a part may have fewer.
     with one.open() as archive:
-        module = parts_of(archive)
+        module = parts_of(archive)  # the format's `parts`
         selection = one.selection if getattr(module, "PARTS_LACK_COLUMNS", False) else ()
         return module.table(archive, selection, dict(one.options)).schema
 

@@ -2,7 +2,8 @@
 
 A unit is one piece of work (an archive, a span of an image): a picklable value to which a function is applied.  A task
 is one or more units that are sent to a worker together.  A backend runs tasks: in the caller, on threads, processes or
-a cluster (`workers.py`).
+a cluster (`workers.py`).  It returns a `TaskResult` for each unit (`value`, or `error`, which is `passing` if another
+attempt may succeed), or `WorkerLost` (`final` if the units were tried on other workers already).
 
 Only a bounded window of units is in progress or waiting to be returned, however many there are.  A unit whose reading
 failed is tried again; if it still fails, it becomes a `Result` with an error, never an exception, so one bad archive of

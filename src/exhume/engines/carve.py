@@ -211,7 +211,8 @@ def _carve(
 ) -> Iterator[CarvedArchive]:
     """Yield the archives in `[start, stop)` of the target, which is opened and closed here unless it is a source.
 
-    Raises `TypeError` for a directory.
+    `storage` are the options of fsspec for a URL, `how` the other arguments of `find`.  Raises `TypeError` for a
+    directory.
     """
     image = open_target(target, storage_options=storage, is_image=True)
     if isinstance(image, Tree):

@@ -52,7 +52,8 @@ class CaseArchive:
     `target` is the file that contains it, number `image` of the examined files, or the directory that it is, whose
     files are `files`. `place` is a name for its copy below the folder of the report, `file` that copy; None if it is
     not copied, because it is a directory or a whole file. `carved` has its verdict and first findings; `findings_total`
-    and `intact_bytes` cover all findings.
+    and `intact_bytes` cover all findings. `nested_in` is the number of the archive that contains it, `group` that of
+    the group whose piece it is; None without one.
     """
 
     number: int
@@ -115,7 +116,11 @@ class Group:
 
 @dataclass(slots=True)
 class RecoveryOutcome:
-    """The recovered content of an archive or of a group, or the reason why nothing was recovered."""
+    """The recovered content of an archive or of a group, or the reason why nothing was recovered (`error`).
+
+    `archives` are the numbers of its archives, `group` is that of the group, if any.  `output` is the path below the
+    folder of the report, and `files` are those written there.
+    """
 
     archives: list[int]
     group: int | None

@@ -99,7 +99,7 @@ def _tiles(found: SectionMap, jobs: int) -> Iterator[tuple[Section, int, bool]]:
         pieces = [(at, at + PIECE) for at in range(0, len(part), PIECE)]
         verdicts = map_ordered(partial(_claims, part), pieces, jobs)
         for (first, last), claims in zip(pieces, verdicts, strict=True):
-            if claims:
+            if claims:  # `sums`: (one section of a kind, their number, their bytes)
                 yield from ((section, size, True) for section, _, size in part.sums(first, last))
             else:
                 yield from ((section, section.span.size, False) for section in part[first:last])
@@ -114,7 +114,7 @@ def _claimed(found: SectionMap, section: Section) -> tuple[int, list[Span]]:
     """Return how many bytes of a section fields claim, and the spans that no field claims."""
     size = section.span.size
     source = found.sources[section.span.source]
-    # The cheap check: a fast reader consumes the whole section.
+    # The cheap check: a fast reader, which exists for schemas without arguments, consumes the whole section.
     if (section.claims is not None and section.claims()) or (
         section.parse is None
         and not section.schema_args

@@ -181,7 +181,7 @@ def explain_archive(
     """
     found = archive.sections()
     if selection.section is not None and not any(part.parent == selection.section for part in found.parts):
-        found.named(selection.section)
+        found.named(selection.section)  # raises if there is none
     if selection.source is not None and selection.source not in found.sources:
         raise EntryNotFoundError(
             f"no such file in the archive{hint(selection.source, found.sources)}",
@@ -195,9 +195,10 @@ def explain_archive(
 def _explain(
     found: SectionMap, selection: Selection, findings: Sequence[Finding], unchecked: str, note: bool
 ) -> Iterator[ExplainedSection]:
-    """Yield the selected sections with their fields; those above a limit follow as one entry for each kind.
+    """Yield the selected sections with their fields; those above a limit follow as one entry for all of one kind.
 
-    `findings` are noted at their fields.  `unchecked`: why no checksum is computed; empty if they are.
+    `findings` are noted at their fields.  `unchecked`: why no checksum is computed; empty if they are.  `note`: whether
+    a checksum that does not match is noted at its field, because there are no findings.
     """
     noted = FindingsByPlace(findings)
     shown: Counter[tuple[object, ...]] = Counter()  # sections yielded or summarized, by (has findings, *sort)
@@ -266,7 +267,10 @@ def explain_one(
 def _judge(
     explained: ExplainedSection, schemas: Mapping[str | None, int], near: Near, unchecked: str, note: bool = False
 ) -> None:
-    """Compute the checksums of a section, and note each result at its field."""
+    """Compute the checksums of a section, note each result at its field, and place the findings `near` it.
+
+    `schemas` is the number of sections by schema.  `unchecked` and `note` are those of `_explain`.
+    """
     section = explained.section
     explained.complete = explained.complete and section.kind is not SectionKind.UNREAD and parsed_whole(explained)
     for tree in explained.trees():
@@ -282,7 +286,10 @@ def _selected_sections(
     shown: Mapping[tuple[object, ...], int],
     omitted: dict[tuple[object, ...], ExplainedSection],
 ) -> Iterator[Section]:
-    """The sections that a selection includes; those of runs that would be summarized are counted in `omitted`."""
+    """The sections that a selection includes; those of runs that would be summarized are counted in `omitted`.
+
+    `noted`, `shown` and `omitted` are those of `_explain`.
+    """
     for part in found.parts:
         if isinstance(part, Section):
             if selection.wants(part):
@@ -327,11 +334,15 @@ def _summarized(
     shown: Mapping[tuple[object, ...], int],
     omitted: dict[tuple[object, ...], ExplainedSection],
 ) -> Iterator[Section]:
-    """The first sections of a run, and those `near` findings; the others are counted in `omitted`."""
+    """The first sections of a run, and those `near` findings; the others are counted in `omitted`.
+
+    `run.forms` has model sections by number; `run.sorts` has, for each section of the run, the number of its model.
+    """
     sorts = {number: (False, *form.sort) for number, form in run.forms.items()}
     last: dict[tuple[object, ...], int] = {}  # number of the last section that was left out, by sort
     for number, kind in enumerate(run.sorts):
         sort = sorts[kind]
+        # (Number 0 may be the first section of its file, where findings about the whole file are placed.)
         if not number or number in near or shown.get(sort, 0) < selection.bulk:
             yield run[number]
             continue

@@ -2,7 +2,8 @@
 
 A section is a range of bytes of an archive with one purpose; its payload is its decompressed content.  A tree is made
 by an `Explainer` from a specification; long arrays in it (`Trees`) make their elements when they are shown.  A `Region`
-reads bytes on demand, for data too large to hold.
+reads bytes on demand, for data too large to hold.  A section has the names of two specifications, with their arguments:
+`schema` for the stored bytes, `payload_schema` for what `load` decompresses; or `parse`, which makes the tree itself.
 """
 
 from __future__ import annotations
@@ -195,9 +196,10 @@ def explain_section(
     With `cache`, a section has any size, and only what is shown of it is read.
 
     Array elements that touch `marks` are included at any index.  With a `window` of the file, arrays of the stored
-    bytes have only the elements that touch it and one on either side, and those of the payload the first.
-    `stream` and `page` are those of `Explainer`; checksums of elements that are made later are not computed if there is
-    a reason in `unchecked`.
+    bytes have only the elements that touch it and one on either side, and those of the payload the first.  A negative
+    `limit`: no fields.  `page` is the path of an array, and the number from which its elements are shown; with
+    `stream`, elements of long arrays are made when they are visited, once.  Checksums of elements that are made later
+    are not computed if there is a reason in `unchecked`.
     """
     out = ExplainedSection(section, note=section.note)
     # The stored bytes, if a specification describes them.
@@ -217,6 +219,7 @@ def explain_section(
             out.stored = _stored(found, section, out.explainer, cache)
             out.stopped = out.explainer.stopped
             out.parsed += section.span.size
+            # (The note is for a range; a single byte, as of `--at`, has none.)
             if out.explainer.narrowed and window is not None and window[1] - window[0] > 1:
                 out.note = f"{out.note}; {NARROWED}" if out.note else NARROWED
         else:
@@ -371,7 +374,10 @@ def _checked(section: Section, chain: Sequence[Field], unchecked: str) -> Check:
 
 
 def innermost(trees: Iterable[Field], offset: int, payload_offset: int | None = None) -> list[Field]:
-    """The chain of fields that hold a byte, outermost first (the deepest chain when instances overlap)."""
+    """The chain of fields that hold a byte, outermost first (the deepest chain when instances overlap).
+
+    `payload_offset` is its offset in the payload; None: a stored byte.
+    """
     best: list[Field] = []
     for tree in trees:
         chain = _chain(tree, offset, payload_offset)

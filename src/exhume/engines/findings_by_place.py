@@ -38,6 +38,7 @@ class FindingsByPlace:
         """The findings about parts of the payload of these stored bytes, without those about the stored bytes."""
         stored = Span(place.source, place.start, place.end)
         if stored not in self._within:
+            # Those whose span is the same stored bytes, narrowed to a part of the payload.
             of_it = (one for one in self.near(stored, first=False) if one[1]._replace(payload=None) == stored != one[1])
             self._within[stored] = _FindingRanges(of_it, _range)
         return self._within[stored]
@@ -48,8 +49,10 @@ class FindingsByPlace:
         return frozenset() if placed is None else placed.numbers(run)
 
     def near(self, section: Span, *, first: bool) -> Near:
-        """The findings that touch a section, by range (of a part of a payload: in its own bytes); those about a whole
-        file belong to its `first` section."""
+        """The findings that touch a section, sorted by range; those about a whole file belong to its `first` section.
+
+        For a part of a payload, the places of its findings count from the start of that part.
+        """
         if section.payload is not None:
             touching, base = self._in_payload(section).touching(section, first=None), section.payload[0]
             return [(finding, span.in_payload(*(at - base for at in _range(span)))) for finding, span in touching]
@@ -77,7 +80,8 @@ class _FindingRanges:
         `first`: whether findings about the whole file belong to this section; None if there are none (in a payload).
         """
         place = self._range(section)
-        # Those that end before the section are at the front of the list, those that start after it at its end.
+        # Those that end before the section are at the front of the list, those that start after it at its end; those
+        # about the whole file, whose range is (0, 0), are the very first.
         candidates = range(0 if first else bisect_left(self._ends, place[0]), bisect_right(self._starts, place[1]))
         near = filter(
             lambda one: touches(self._range(one[1]), place, first=first), map(self.found.__getitem__, candidates)

@@ -3,6 +3,7 @@
 The payload of a section is its decompressed content, up to `HELD` bytes if it is small.  `section.load` returns it as a
 whole, `section.pieces` yields it in chunks; both may find damage.  Sections are known by their number.
 A window of a large payload is decompressed when it is shown, in one pass forwards; a window before it begins again.
+A `ForwardReader` is such a pass over chunks: `at` is its position, `has`, `take`, `skip` and `pieces` take a size.
 """
 
 from __future__ import annotations

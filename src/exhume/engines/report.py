@@ -1,7 +1,9 @@
 """The report engine: everything that a case report states about images, files and directories, computed once.
 
 Words: an image is any file that is searched for archives; a piece is a file of an archive that is a directory, found
-apart from the others (an Ark split in a disk image); salvage rebuilds what survives of a damaged archive.
+apart from the others (an Ark split in a disk image); salvage rebuilds what survives of a damaged archive.  An
+`ArchivePiece` states to which archive a piece belongs: its own name (`key`), the names that it refers to (`refers`),
+and its path in the archive, where `ANY` stands for a number that no other piece has.
 
 One target is open at a time: it is hashed, searched for archives or, if it is a directory that is an archive, verified,
 and closed.  Archives inside a file are copied, pieces that belong together are reassembled, and what is damaged or was
@@ -183,7 +185,7 @@ class _ReportBuild:
                 found.sha256 = hashed.sha256 if window.size == hashed.size else _sha256(window, shown)
                 if window.size != hashed.size:
                     found.file = place
-                    with stepping(shown, 0, window.size, window.size, "bytes copied"):
+                    with stepping(shown, 0, window.size, window.size, "bytes copied"):  # 0 of these bytes are done
                         self.tree.copy(place, image, start, end)
                 self._note_piece(found, window)
 

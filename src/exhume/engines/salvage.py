@@ -166,6 +166,7 @@ def _reread(path: Path, id: str, mode: SalvageMode, limits: Limits, progress: Pr
 def compare(report: SalvageReport, path: Path, mode: SalvageMode, limits: Limits, jobs: int) -> list[Finding]:
     """Count what the ordinary reader finds in the output, and compare it with what was recovered."""
     described = get_format(report.format)
+    # The kinds that the format counts, such as records; its hook `tally` counts the same in the output.
     recovered = sum(report.recovered[kind] for kind in described.units)
     digest = report.digest
     try:

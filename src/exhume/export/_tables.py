@@ -1,7 +1,8 @@
 """Shared by the table targets: writing batches of `to_arrow` to files, and counting values that a file cannot contain.
 
 A target (CSV, Parquet ...) is a subclass of `TableFile`.  A batch is a `pyarrow.RecordBatch`; `pa` is the module
-`pyarrow`, which is imported only when it is needed.
+`pyarrow`, which is imported only when it is needed.  A wide table has more columns than a file can well hold: its rows
+are maps (`exhume.tabular.wide`).
 
 One table goes to one file or standard output, several (the channels of an Ark log) into a directory of one file each.
 """
@@ -131,8 +132,8 @@ def exporter(kind: type[TableFile]) -> Exporter:
     ) -> ExportReport:
         """Write the tables of an archive; `options` are those of its `to_arrow`.
 
-        Several tables become files of the directory `output`, new or empty without `overwrite`, with which files of the
-        same names are replaced and others left as they are.
+        Several tables become files in the directory `output`.  Without `overwrite`, it must be new or empty; with it,
+        files of the same names are replaced, and others are left as they are.
 
         Raises `WriterError` for several tables that would go to one stream, and what `to_arrow` and its batches raise;
         no file is left then.
@@ -152,9 +153,9 @@ def exporter(kind: type[TableFile]) -> Exporter:
             names = ", ".join(list(tables)[:20])
             raise WriterError(f"one stream contains only one table: choose one, or name a directory: {names}")
         with contextlib.ExitStack() as stack:  # at its end, all files get their names, or none does
-            there = Path(output) if overwrite and Path(output).is_dir() else None
-            folder = there or stack.enter_context(AtomicDirectory(output)).temporary
-            if there is None:
+            existing = Path(output) if overwrite and Path(output).is_dir() else None
+            folder = existing or stack.enter_context(AtomicDirectory(output)).temporary
+            if existing is None:
                 stack.enter_context(postponed())  # the directory is flushed to disk as a whole
             files = list(zip(tables, file_names(tables, kind.suffix), strict=True))
             at_once = kind.at_once if len(files) <= MANY else kind.many_at_once
@@ -164,7 +165,7 @@ def exporter(kind: type[TableFile]) -> Exporter:
                     table: stack.enter_context(AtomicFile(folder / name, overwrite=overwrite))
                     for table, name in part.items()
                 }
-                found = None
+                found = None  # None: the tables are read one by one, as an archive may require
                 if len(part) > 1:
                     found = archive.read_arrow_tables(
                         list(part), columns=columns or None, losses=report.lost, **options

@@ -182,6 +182,7 @@ def each_member(
     names = stored_order(archive)
     with closing(read_ahead(archive, [] if jobs is None else names, jobs or 1)) as ahead:
         found = repeat(None) if jobs is None else ahead
+        # (`repeat` has no end, so only `ahead` must be as long as the names.)
         for done, (name, data) in enumerate(zip(names, found, strict=jobs is not None)):
             progress(done, len(names), "members")
             try:

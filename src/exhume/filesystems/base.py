@@ -230,7 +230,7 @@ class ArchiveFileSystem(ReadOnlyFileSystem):
         }
         if self.target_protocol:
             options["protocol"] = self.target_protocol
-        try:
+        try:  # `tail_first`: the format is read from its end, which is requested first
             return open_url(os.fspath(self.fo), options, tail_first=get_format(self.format).tail_first)
         except SourceError as error:
             if isinstance(error.__cause__, FileNotFoundError):
@@ -292,6 +292,7 @@ class ArchiveFileSystem(ReadOnlyFileSystem):
                 _fill(out, ranges, partial(source.read_many, [one.span for one in ranges]))
             for path, ranges in compressed.items():
                 spans = [one.span for one in ranges]
+                # Larger ranges to read, each with the indexes of the requests in it.
                 for start, end, members in plan_reads(spans, max_gap=COALESCE_GAP, max_size=COALESCE_SIZE):
                     chosen = [ranges[member] for member in members]
                     _fill(out, chosen, _slicer(self, held, path, start, end, [one.span for one in chosen]))

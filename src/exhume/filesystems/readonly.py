@@ -1,6 +1,7 @@
 """Reading by path and refusing to write, which all the file systems share.
 
-`AbstractFileSystem` of fsspec has many methods; those that matter are implemented here by three of a subclass.
+`AbstractFileSystem` of fsspec has many methods; those that matter are implemented here, by means of three methods that
+a subclass has: `_entry`, `_children` and `_fetch`.
 """
 
 from __future__ import annotations
@@ -190,7 +191,7 @@ class ReadOnlyFileSystem(AbstractFileSystem):  # type: ignore[misc]
         cache_options: Mapping[str, Any] | None = None,
         **kwargs: Any,
     ) -> ReadOnlyFile:
-        """Open a file to read; `mode` is "rb".
+        """Open a file to read; `mode` is "rb".  fsspec passes the arguments; `autocommit` is for writing, and unused.
 
         Raises `IsADirectoryError` for folders, and as `_refuse` for other modes.
         """

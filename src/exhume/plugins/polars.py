@@ -81,6 +81,7 @@ def scan(target: Target | Archive, **options: Unpack[ReadingOptions]) -> polars.
         if batch_size:
             given["batch_rows"] = batch_size
         left = n_rows
+        # Without any column (to count rows), the first one is read.
         for batch in table(columns=list(needed) or list(schema)[:1], **given):
             frame = polars.DataFrame(pa.Table.from_batches([batch]))
             if predicate is not None:
@@ -190,7 +191,7 @@ class _KqlTranslation:
 
 def _value(node: Any) -> Any:
     """The value of a literal; None for anything else.  Polars itself computes it, whatever its type."""
-    if "Literal" not in json.dumps(node) or "Column" in json.dumps(node):
+    if "Literal" not in json.dumps(node) or "Column" in json.dumps(node):  # not a constant
         return None
     try:
         with warnings.catch_warnings():

@@ -84,7 +84,7 @@ def _leaves(batch: Any) -> Iterator[tuple[str, Any]]:
     """The columns of a batch by dotted name, those of structures in place of the structures."""
     types = import_pyarrow().types
     waiting = list(zip(batch.schema.names, batch.columns, strict=True))
-    for name, column in waiting:
+    for name, column in waiting:  # also those that are appended on the way
         if types.is_struct(column.type):
             waiting += [(f"{name}.{field.name}", column.field(field.name)) for field in column.type]
         else:

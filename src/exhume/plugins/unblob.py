@@ -113,7 +113,7 @@ def _handlers() -> Iterator[type[ArchiveHandler]]:
                 "NAME": described.id,
                 "FORMAT": described,
                 "PATTERNS": [Regex(_literal(signature.magic)) for signature in signatures],
-                "PATTERN_MATCH_OFFSET": -offset,
+                "PATTERN_MATCH_OFFSET": -offset,  # from the signature to the start of the archive
                 "EXTRACTOR": SalvageExtractor(described),
                 "DOC": HandlerDoc(
                     name=described.id,

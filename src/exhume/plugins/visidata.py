@@ -22,7 +22,7 @@ LIKELIHOOD = 20
 
 
 class TableSheet(Sheet):  # type: ignore[misc]
-    """The rows of one table; `tables` holds the source of its batches."""
+    """The rows of one table; `make` returns the reader of its batches.  (VisiData stores arguments as attributes.)"""
 
     rowtype = "rows"
 
@@ -43,7 +43,7 @@ class TableSheet(Sheet):  # type: ignore[misc]
 
 
 class TablesSheet(IndexSheet):  # type: ignore[misc]
-    """The tables of an archive that has several."""
+    """The tables of an archive that has several: `tables` has the `make` of each, by its name."""
 
     def iterload(self) -> Iterator[TableSheet]:
         """Yield a sheet per table."""

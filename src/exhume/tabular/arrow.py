@@ -133,7 +133,7 @@ def rebatched(
 
     With `form`, yield its result for each batch; `jobs` threads join and form them (0: one per core).
     """
-    gathered = _batch_slices(((0, *piece) for piece in pieces), batch_rows)
+    gathered = _batch_slices(((0, *piece) for piece in pieces), batch_rows)  # 0: the key of the only table
 
     def joined(found: tuple[Any, list[Any]]) -> Any:
         batch = _joined(found[1])
@@ -367,7 +367,7 @@ def member_table(
     def rows() -> Iterator[dict[str, Any]]:
         """Yield the rows of all members in order."""
         listed = archive.entries() if entries is None else entries
-        parts = batched(listed, min(PIECE_MEMBERS, batch_rows), _content, PIECE_BYTES)
+        parts = batched(listed, min(PIECE_MEMBERS, batch_rows), _bytes_to_read, PIECE_BYTES)
         for found in map_ordered(piece, parts, jobs if hashing else 1, leave=True):
             if losses is not None:
                 losses.update(found.losses)
@@ -384,8 +384,8 @@ def member_table(
     return pa.RecordBatchReader.from_batches(schema, batches())
 
 
-def _content(entry: Member) -> int:
-    """Return the bytes that a member has to be read for."""
+def _bytes_to_read(entry: Member) -> int:
+    """Return how many bytes have to be read for a member; `batched` limits their sum."""
     return entry.size or 0
 
 

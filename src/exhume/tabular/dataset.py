@@ -164,7 +164,8 @@ class ArchiveDataset(dataset.Dataset):  # type: ignore[misc]
 
     def _scan_and_cache(self, reader: Any, needed: Sequence[str], kept: Mapping[str, Any]) -> Iterator[Any]:
         """The batches of a reader joined with the kept columns; its own columns are kept at the end."""
-        schema, room, row = self._schema_of(needed), self._kept.limit, 0  # `room`: bytes that may still be kept
+        # `room`: bytes that may still be kept; `row`: rows read so far.
+        schema, room, row = self._schema_of(needed), self._kept.limit, 0
         held: dict[str, list[Any]] = {name: [] for name in reader.schema.names}  # arrays read so far, by column
         for batch in reader:
             columns = dict(zip(batch.schema.names, batch.columns, strict=True))
@@ -174,9 +175,9 @@ class ArchiveDataset(dataset.Dataset):  # type: ignore[misc]
                     held.clear()
                     break
                 held[name].append(columns[name])
-            partition_columns = {name: found.slice(row, batch.num_rows) for name, found in kept.items()}
+            kept_slices = {name: found.slice(row, batch.num_rows) for name, found in kept.items()}
             row += batch.num_rows
-            yield from pa.table([{**columns, **partition_columns}[name] for name in needed], schema=schema).to_batches()
+            yield from pa.table([{**columns, **kept_slices}[name] for name in needed], schema=schema).to_batches()
         for name, arrays in held.items():
             self._kept.put(name, column := pa.chunked_array(arrays, self._schema.field(name).type), column.nbytes)
 
@@ -192,6 +193,7 @@ class ArchiveDataset(dataset.Dataset):  # type: ignore[misc]
         def named(name: str) -> bool:  # the text of an expression contains names without quotes or escapes
             return any(name in text and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) for text in texts)
 
+        # Without any column (to count rows), the first one is read.
         return [name for name in names if name in requested or named(name)] or names[:1]
 
     def count_rows(self, filter: Any = None, **options: Any) -> int:

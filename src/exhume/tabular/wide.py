@@ -83,7 +83,7 @@ class _Rows:
         self.bytes += 4 * len(TYPES)  # an offset of the row in each column
 
     def batch(self, pa: Any, made: Any) -> Any:
-        """Return the rows as an Arrow batch with one map column per kind of value."""
+        """Return the rows as an Arrow batch with one map column per kind of value; `made` is `schema()`."""
         arrays = []
         for kind, field in enumerate(made):
             offsets = pa.array(self.offsets[kind], pa.int32())

@@ -99,6 +99,7 @@ class ArchiveContract:
             whole.validate(full=True)
             rows = [batch.num_rows for batch in make()]
             assert sum(rows) == whole.num_rows
+        # Chosen columns, of an archive with a single table: others need not have the same columns.
         chosen = whole.column_names[::-1][:2]
         for make in archive.arrow_tables(columns=chosen, batch_rows=1).values() if len(tables) == 1 else ():
             assert {batch.num_rows for batch in make()} <= {1}

@@ -271,8 +271,8 @@ class Disk:
 
     def __enter__(self) -> Self:
         """Replace the functions of `os` and `open`, until `__exit__`."""
-        self._thread = threading.get_ident()
-        self._collects = gc.isenabled()
+        self._thread = threading.get_ident()  # calls of others are not counted
+        self._collects = gc.isenabled()  # whether to enable the collector of garbage again
         gc.disable()
         for kind, names in CALLS.items():
             for name in names:
@@ -350,5 +350,6 @@ def _half(name: str, args: tuple[Any, ...]) -> tuple[Any, ...]:
     if name in ("writev", "readv", "preadv"):
         first = memoryview(args[1][0]).cast("B")
         return args[0], [first[: max(1, len(first) // 2)]], *args[2:]
-    count = 3 if name == "sendfile" else 2  # index of the number of bytes among the arguments
+    # `sendfile` and `copy_file_range`: index of the number of bytes among the arguments.
+    count = 3 if name == "sendfile" else 2
     return *args[:count], max(1, args[count] // 2), *args[count + 1 :]

@@ -97,6 +97,7 @@ def _databundle(path: Path) -> None:
 def _ark(path: Path) -> None:
     """Write an Ark log with fixed identifiers."""
     numbers = itertools.count(1)
+    # The other bits: version 4, variant of RFC 9562.
     guids = lambda: str(uuid.UUID(int=next(numbers) | 4 << 76 | 2 << 62))  # noqa: E731 - counted, not drawn
     with exhume.create(path, "ark", split_items=6, guids=guids) as writer:
         log: Any = writer
@@ -179,15 +180,15 @@ def check_carving(folder: Path, chance: random.Random) -> Iterator[Row]:
                 for one in exhume.carve(image, only=[format])
                 if one.verdict is CarveVerdict.COMPLETE or (one.verdict is CarveVerdict.INCOMPLETE and not one.findings)
             ]
+            # Archives that were found complete in one of these places, or elsewhere, by verdict.
             results = Counter(
                 str(one.verdict) if (one.offset, one.length) in places else f"{one.verdict} elsewhere" for one in found
             )
             missed = len(places) - results["complete"] - results["incomplete"]
-            # Archives that were found complete in one of these places, or elsewhere, by verdict.
             results["missed"] = missed
             wrong = missed or results["complete elsewhere"]  # an incomplete one was not compared with anything
             ok = not wrong and all(_holds(image, one, format) for one in found)
-            yield Row("carving", f"{format}: {name}", 1, +results, ok)
+            yield Row("carving", f"{format}: {name}", 1, +results, ok)  # `+`: without zeros
     # An archive inside another is found as nested.
     outer = folder / "outer"
     inner = (folder / "carve-zs").read_bytes()

@@ -135,6 +135,7 @@ class ExploredArchive:
 
     def _adopt_sections(self, found: SectionMap) -> None:
         """Take over the sections that are known now."""
+        # One section for each kind of a run: any gap is among them.  Parts of payloads are not tiles.
         tiles = (section for section, *_ in found.sums(tiles=True))
         nested = chain.from_iterable(part.unread() for part in found.parts if isinstance(part, PayloadRun))
         sums = (section for section in chain(tiles, nested) if section.kind in ATTENTION)
@@ -150,7 +151,7 @@ class ExploredArchive:
             raise SourceError("the explorer was closed", span=Span(self.name, 0, 0))
 
     def check(self) -> None:
-        """Begins to verify, once."""
+        """Begin to verify, once."""
         with self._lock:
             if self._state != "waiting":
                 return
@@ -163,6 +164,7 @@ class ExploredArchive:
             for finding in self.archive.verify(progress=self._progressed):
                 self._counts[finding.severity] += 1
                 self._codes.add(finding.code)
+                # Half of the space is for problems alone, so that notes and warnings leave space for them.
                 room = 2 * MOST_FINDINGS if finding.is_problem else MOST_FINDINGS
                 if len(self._findings) < room:
                     self._findings.append(finding)
@@ -346,7 +348,7 @@ class ExploredArchive:
             if item.stopped is not None:
                 return {"k": node_values(node, space).get("k", []), "reading": item.stopped}
             last = int(node.children[-1].name[1:-1]) if node.children else 0
-            if last < ARRAY_SHOWN:
+            if last < ARRAY_SHOWN:  # among the first elements, which were made in any case
                 return {"k": node_values(node, space).get("k", [])}
             return self.elements(number, part, path, last - ARRAY_SHOWN // 2)  # with its neighbors
         end, count = first + len(node.children), len(node.children) + node.omitted
@@ -388,7 +390,10 @@ class ExploredArchive:
         return self.found.numbers_at(offset, name)
 
     def named(self, text: str, after: int | None) -> int | None:
-        """The section of that name, or with `after` the next one after it whose name contains the text."""
+        """The number of the section of that name, or with `after` of the next one whose name contains the text.
+
+        That search ignores case, and continues at the first section after the last; None if there is none.
+        """
         names = self.found.names()
         if after is None:
             return next((number for number, name in enumerate(names) if name == text), None)

@@ -252,7 +252,8 @@ def _draw(drawing: Drawing, y: float, x: float, width: float, bar: Bar) -> None:
     else:
         more = f" ({counted(bar.count, 'sections')})"
     title = f"{bar.name}{more}: {bar.start}..{bar.end}{codec}{ratio}"
-    drawing.shapes.append(Rect(x, y, max(width - (0.6 if width > 3 else 0), 0.4), STRIP, COLORS[bar.kind], title))
+    drawn = max(width - (0.6 if width > 3 else 0), 0.4)  # leaves a gap to the next bar, if that is visible
+    drawing.shapes.append(Rect(x, y, drawn, STRIP, COLORS[bar.kind], title))
     if width > LABELLED:
         room = int((width - 8) / 7.2)  # characters; 7.2 pixels is their average width
         color = ON_DARK if _dark(bar.kind) else INK
@@ -267,6 +268,7 @@ def _dark(kind: SectionKind) -> bool:
 
 
 def _fit(text: str, room: int) -> str:
+    """Return text, cut to `room` characters; those that are not printable become dots."""
     shown = "".join(c if c.isprintable() else "·" for c in text)
     return shown if len(shown) <= room else shown[: max(0, room - 1)] + "…"
 
@@ -283,7 +285,10 @@ def _legend(drawing: Drawing, y: float) -> float:
 
 
 def _sorts(tiles: Iterable[Tile], known: Sizes, *, decode: bool, sound: bool) -> list[_SectionTotals]:
-    """The totals of sections whose kinds and names, apart from numbers, are the same; largest first."""
+    """The totals of sections whose kinds and names, apart from numbers, are the same; largest first.
+
+    `known` has decompressed sizes, by file and offset; `decode` and `sound` are those of `_payload_size`.
+    """
     found: dict[str, _SectionTotals] = {}
     digits = re.compile(r"\d+")
 
@@ -299,7 +304,7 @@ def _sorts(tiles: Iterable[Tile], known: Sizes, *, decode: bool, sound: bool) ->
         return _payload_size(section, decode=decode, sound=sound) if size is None else size
 
     for part in tiles:
-        if isinstance(part, SectionRun) and part.given_names:
+        if isinstance(part, SectionRun) and part.given_names:  # names are from the archive: of any kind each
             for name, form, size in zip(part.names(), part.sorts, part.sizes(), strict=True):
                 each = totals(name, part.forms[form].kind)
                 each.last = name
@@ -311,7 +316,7 @@ def _sorts(tiles: Iterable[Tile], known: Sizes, *, decode: bool, sound: bool) ->
             for kind, (_, count, stored) in zip(part.forms, part.sums(), strict=True):
                 sorts[kind].count += count
                 sorts[kind].stored += stored
-            for number in sorted({kind: number for number, kind in enumerate(part.sorts)}.values()):
+            for number in sorted({kind: number for number, kind in enumerate(part.sorts)}.values()):  # last of a kind
                 sorts[part.sorts[number]].last = part[number].name
             for number, size in _decompressed(part, known, payload, decode=decode):
                 sort = sorts[part.sorts[number]]
@@ -437,13 +442,8 @@ def to_png(drawing: Drawing, scale: int = 2) -> bytes:
             )
         else:
             font = ImageFont.load_default(shape.size * scale)
-            pen.text(
-                (shape.x * scale, shape.y * scale),
-                shape.text,
-                fill=shape.color,
-                font=font,
-                anchor="rs" if shape.ends else "ls",
-            )
+            anchor = "rs" if shape.ends else "ls"  # right or left end of the baseline
+            pen.text((shape.x * scale, shape.y * scale), shape.text, fill=shape.color, font=font, anchor=anchor)
     out = io.BytesIO()
     image.save(out, "PNG", optimize=True)
     return out.getvalue()

@@ -102,6 +102,7 @@ def _split(run: SectionRun, scale: float, span: tuple[int, int] | None) -> Itera
         at = max(0, bisect_right(run.bounds, span[0]) - 1)
         end = min(end, bisect_left(run.bounds, span[1]))
     while at < end:
+        # The first section that begins at least a unit later; one before it that is a unit wide is a bar of its own.
         stop = bisect_left(run.bounds, run.bounds[at] + 1 / scale, at + 1, len(run))
         if stop > at + 1 and (run.bounds[stop] - run.bounds[stop - 1]) * scale >= 1:
             stop -= 1

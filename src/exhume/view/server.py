@@ -308,7 +308,7 @@ class _Query:
     """The parameters of a request, and whether its sender is gone; what is missing or no number is refused."""
 
     def __init__(self, text: str, gone: Callable[[], bool] = bool) -> None:
-        """Parse a query string; `gone` is whether the client has closed the connection."""
+        """Parse a query string; `gone` is whether the client has closed the connection (`bool()`: it has not)."""
         self.gone = gone
         try:
             self._values: Mapping[str, list[str]] = parse_qs(text, keep_blank_values=True, max_num_fields=20)
@@ -408,7 +408,7 @@ class Server:
         return self._app(environ, start)
 
     def run(self) -> None:
-        """Answers requests until interrupted, unused for too long, or closed by another thread."""
+        """Answer requests until interrupted, unused for too long, or closed by another thread."""
         import logging
 
         from waitress import wasyncore
@@ -421,7 +421,7 @@ class Server:
             return
 
     def stop(self) -> None:
-        """Ends `run`, from another thread."""
+        """End `run`, from another thread."""
         self._ended = True
         self._server.pull_trigger()
 

@@ -1,8 +1,8 @@
 """The terminal browser (`exhume browse`): a tree of an archive, its bytes, and details of the chosen field.
 
 The tree has files, sections (ranges of bytes with one purpose) and their fields, each an `Item`.  The bytes are those
-of a file or of a payload, the decompressed content of a section.  All is loaded when it is shown: a section is read and
-parsed, in a thread, when it is unfolded.
+of a file or of a payload, the decompressed content of a section, which a `Region` reads on demand.  All is loaded when
+it is shown: a section is read and parsed, in a thread, when it is unfolded.
 """
 
 from __future__ import annotations

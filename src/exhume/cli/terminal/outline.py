@@ -1,7 +1,8 @@
 """The tree that the terminal browser shows: files, sections and fields, each made when it is unfolded.
 
 A section is a range of bytes with one purpose; sections are numbered in the order of the archive's `SectionMap`.  A
-payload is the decompressed content of a section, with fields and offsets of its own.
+payload is the decompressed content of a section, with fields and offsets of its own.  A `Region` reads bytes on demand,
+`Trees` are the elements of a long array, parsed on demand.
 
 A map of a million sections is folded into groups of `GROUP`, whose labels need only the two sections at their ends, so
 that the time and memory of a view do not depend on the size of the archive.
@@ -91,7 +92,7 @@ class Outline:
         for part in found.parts:
             if not self._files or self._files[-1][0] != part.span.source:
                 self._files.append((part.span.source, at, at))
-            at += len(part) if isinstance(part, Run) else 1
+            at += len(part) if isinstance(part, Run) else 1  # a `Run` is many similar sections
             name, first, _ = self._files[-1]
             self._files[-1] = name, first, at
 
@@ -328,8 +329,8 @@ def details(item: Item) -> list[tuple[str, str]]:
 def find_bytes(source: Source | Region, wanted: bytes, start: int, stopped: Callable[[], bool] = bool) -> int | None:
     """The offset of bytes in a file, searched from an offset on, then from the beginning; None without any.
 
-    Reads `WINDOW` bytes at a time, and nothing more once `stopped()`.  Raises `SourceError` if reading fails, and
-    `StoppedError`.
+    Reads `WINDOW` bytes at a time, and nothing more once `stopped()` (default: never, as `bool()` is False).  Raises
+    `SourceError` if reading fails, and `StoppedError`.
     """
     first = min(max(0, start - source.origin), source.size)
     # From `first` to the end, then from the beginning to `first`.  Windows overlap by the length of a match less 1.

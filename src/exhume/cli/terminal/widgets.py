@@ -29,7 +29,7 @@ from exhume.errors import ExhumeError
 from exhume.layout.trees import Field, Trees
 
 WIDE, NARROW = 16, 8  # bytes per line
-FIXED = 12  # columns besides four for each byte
+FIXED = 12  # columns besides four for each byte, with eight digits of the offset
 BLOCK = 64 << 10  # bytes per read
 FIRST = 64  # elements of a long array that get colors
 
