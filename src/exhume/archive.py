@@ -223,7 +223,7 @@ class Archive(abc.ABC):
         return None
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """The Arrow PyCapsule protocol: DuckDB, Polars, pandas and pyarrow read the archive's table through it."""
+        """The Arrow PyCapsule protocol: DuckDB, Polars and pandas read the table so; pyarrow casts to another one."""
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     def partitions(

@@ -65,7 +65,7 @@ def matching(names: list[str], patterns: Iterable[str], where: Span) -> list[str
 
 
 def check_choice(name: str, given: object, known: Iterable[str]) -> None:
-    """Raise `QueryError` when the value of an argument is not among those that it can have."""
+    """Raise `QueryError` when `given`, the value of the argument `name`, is not among those that it can have."""
     choices, chosen = [str(one) for one in known], str(given)
     if chosen not in choices:
         from exhume.errors import QueryError, shorten
@@ -100,9 +100,9 @@ def keywords(function: Callable[..., Any]) -> set[str]:
 def check_keywords(
     what: str, given: Mapping[str, Any], *functions: Callable[..., Any], also: Iterable[str] = ()
 ) -> None:
-    """Raise `TypeError` for a keyword argument that none of the functions takes, and suggest a similar one.
+    """Raise `TypeError` for a keyword argument in `given` that none of the functions takes, and suggest a similar one.
 
-    `also` are further names that are taken.
+    `what` is the call, such as `open()`; `also` are further names that are taken.
     """
     if given:
         known = set().union(also, *map(keywords, functions)) - {"self"}

@@ -9,7 +9,10 @@ TAIL = re.compile(r"( (?:of|in|with|without|that)\b.*)")
 
 
 def counting(plural: str, count: int) -> str:
-    """The word for this many things: `record` for 1, `records` for others; of several words that before `of`."""
+    """The word for this many things, from its plural: `record` for 1, `records` for others.
+
+    In a phrase such as `files of other formats`, the noun before the `TAIL` changes.
+    """
     if count != 1:
         return plural
     head, *rest = TAIL.split(plural, maxsplit=1)

@@ -326,7 +326,10 @@ class Rule(NamedTuple):
 
 
 class RuleTable:
-    """The rules of one format, in the order they were declared; a code can be declared once."""
+    """The rules of one format, in the order they were declared; a code can be declared once.
+
+    `prefix` is the beginning of its codes, such as `ZS`.
+    """
 
     def __init__(self, prefix: str) -> None:
         self.prefix = prefix
@@ -344,6 +347,7 @@ class RuleTable:
     ) -> Rule:
         """Declare a rule; `hint` is a sentence for the findings page (what it usually means, what to do).
 
+        `spec` is the line of the specification that it enforces, `error` the class of the exception of readers.
         Without `severity`, the class of the error decides (`severity_of`).
         """
         code = f"{self.prefix}-{number:03d}"

@@ -235,7 +235,10 @@ class CarveVerdict(enum.StrEnum):
 
     @classmethod
     def of(cls, findings: Iterable[Finding], verified_by: VerifiedBy, *, partial: bool = False) -> CarveVerdict:
-        """The verdict on an archive with these findings whose content was checked as `verified_by` states."""
+        """The verdict on an archive with these findings whose content was checked as `verified_by` states.
+
+        `partial`: its beginning or its end is missing.
+        """
         if partial:
             return cls.PARTIAL
         verdict = Verdict.of(findings)

@@ -42,7 +42,10 @@ _FIXED = re.compile(r"the specification (requests|describes) ")
 
 
 def advice(error: ExhumeError, main: click.Group, arguments: Sequence[str]) -> str:
-    """The remedies for an error, such as `use --overwrite to replace it`, with options of this verb; "" without any."""
+    """The remedies for an error, such as `use --overwrite to replace it`, with options of this verb; "" without any.
+
+    `main` is the command of all verbs, `arguments` are the words that the user typed after `exhume`.
+    """
     if _NOT_JSON.match(error.message) and "--input" in options_of(main, arguments):
         return "use --input text if it is a plain-text log"
     if _FIXED.match(error.message):

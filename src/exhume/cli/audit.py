@@ -203,6 +203,7 @@ class Audit(activity.RunObserver):
     def record(self, context: click.Context, outcome: int, error: BaseException | None) -> dict[str, Any]:
         """The whole record, except for the keys that make it a link of the chain (`number`, `previous`, `digest`).
 
+        `outcome` is the exit code of the run, `error` the exception that ended it, if any.
         Passwords and tokens in options and URLs are redacted.  Times are strings, as in all JSON of exhume.
         """
         from exhume.cli.about import about
@@ -252,7 +253,7 @@ class Audit(activity.RunObserver):
                 "read": merged(self._read.get(name, []))}  # fmt: skip
 
     def finish(self, context: click.Context, outcome: int, error: BaseException | None) -> str:
-        """Add the record to the file; return its digest."""
+        """Add the record to the file; return its digest.  The arguments are those of `record`."""
         body = self.record(context, outcome, error)
 
         def link(last: bytes | None) -> bytes:

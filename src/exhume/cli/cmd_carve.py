@@ -2,6 +2,9 @@
 
 One image is searched here, by threads; several, or one in chunks, by processes or a cluster
 (`exhume.distributed.carving`).  A `Run` has the common options of the verb, opens images and prints.
+
+`many` has the options for several targets, such as --jobs and --cluster (`ManyOptions`); its method `targets` returns
+those to work on (`chosen`), one (`only`) or several.
 """
 
 from __future__ import annotations
@@ -114,7 +117,7 @@ def command(
 
 
 def _joined(run: Run, chosen: Targets) -> Targets:
-    """Return the images without later segments of split images, which the first represents; print notes on these."""
+    """Return the images (`chosen`) without later segments of split images: the first represents all; print notes."""
     if not isinstance(chosen.names, list):
         return chosen
     sets = {name: split_set(name) for name in chosen.names}
@@ -185,7 +188,7 @@ def _container_matches(run: Run, search: Search, image: Image, progress: Progres
 
 
 def _write(run: Run, opened: Source, found: Sequence[CarvedArchive], folder: Path, progress: Progress) -> None:
-    """Copy each archive that was found in an image to a file of its own in `folder`."""
+    """Copy each archive that was found in an image (`opened`) to a file of its own in `folder`."""
     from exhume.io.activity import stepping
     from exhume.io.output.tree import OutputTree
 

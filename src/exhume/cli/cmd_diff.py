@@ -73,7 +73,10 @@ def command(run: Run, left: str, right: str, content: bool, jobs: int) -> ExitCo
 def _side(
     run: Run, target: str, content: bool, jobs: int, problems: list[Finding]
 ) -> tuple[dict[str, DiffEntry] | None, bool]:
-    """The members of a target, None if they cannot be read, and whether it is a bundle; notes its faults."""
+    """The members of a target, None if they cannot be read, and whether it is a bundle; adds its faults to `problems`.
+
+    With `content`, every file of a bundle is read.
+    """
     from exhume.engines.identify import identify
     from exhume.formats.data_bundle.diff import bundle_side, directory_side
     from exhume.formats.data_bundle.reader import open_archive

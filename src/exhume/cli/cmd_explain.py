@@ -1,7 +1,7 @@
 """`exhume explain`: every byte, with offset, size, field, value and meaning.
 
 A section is a range of bytes with one purpose, with a tree of fields; findings of `verify` are shown at the fields that
-they concern.  A `Run` has the common options of the verb, opens archives and prints.
+they concern.  A `Run` has the common options of the verb, opens archives and prints.  A `Selection` is what to show.
 """
 
 from __future__ import annotations

@@ -7,6 +7,9 @@ command line (`exhume.cli.formatcli`).  `export_one` handles one of several arch
 Options that formats add to the verb arrive as `values`, by parameter name; `given` are the names of all options that
 the user set.  `split_options` divides `values` for one format into the options of the verb (`mine`) and those of the
 format's `open` (`opening`).
+
+`many` has the options for several targets, such as --jobs and --cluster (`ManyOptions`); its method `targets` returns
+those to work on (`chosen`), one (`only`) or several.
 """
 
 from __future__ import annotations

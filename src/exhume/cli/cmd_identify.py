@@ -1,4 +1,8 @@
-"""`exhume identify`: which formats a target looks like."""
+"""`exhume identify`: which formats a target looks like.
+
+`many` has the options for several targets, such as --jobs and --cluster (`ManyOptions`); its method `targets` returns
+those to work on (`chosen`), one (`only`) or several.
+"""
 
 from __future__ import annotations
 

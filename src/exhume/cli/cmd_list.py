@@ -83,7 +83,10 @@ def list_one(
     values: dict[str, object],
     given: frozenset[str],
 ) -> ExitCode:
-    """List one archive.  Raises `click.UsageError` for options that do not go with it or with each other."""
+    """List one archive; `long`, `glob` and `sections` are the options of these names.
+
+    Raises `click.UsageError` for options that do not go with it or with each other.
+    """
     cli, mine, opening, jobs = _options(run, target, sections=sections, values=values, given=given)
     if sections:
         with run.reading("list"), run.inspect(target, **opening) as inspected:
@@ -123,7 +126,7 @@ def _options(
 
 
 def _chosen(run: Run, archive: Archive, options: VerbOptions, glob: str | None) -> Iterator[Entry]:
-    """The entries to be listed."""
+    """The entries to be listed: with `glob`, only those whose name matches it."""
     lister = format_cli(get_format(archive.format)).entries
     found = lister(run, archive, options) if lister else archive.entries()
     return found if glob is None else (entry for entry in found if fnmatch.fnmatchcase(entry.label, glob))

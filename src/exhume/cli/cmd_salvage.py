@@ -2,6 +2,9 @@
 
 `salvage_one` handles one of several targets and may run in a worker (`exhume.cli.playback`).  A `Run` has the common
 options of the verb, opens targets and prints.
+
+`many` has the options for several targets, such as --jobs and --cluster (`ManyOptions`); its method `targets` returns
+those to work on (`chosen`), one (`only`) or several.
 """
 
 from __future__ import annotations
@@ -117,7 +120,8 @@ def _salvage(
 ) -> tuple[dict[str, Any], SalvageReport]:
     """Salvage one target to `output`, and return the body of its JSON document and the report.
 
-    `values` are the format's options, `given` the names of those that the user set.
+    `values` are the format's options, `given` the names of those that the user set; `as_files` and `jsonl` are the
+    options of these names.
     """
     from exhume.engines.salvage import salvage
     from exhume.recovery import SalvageMode

@@ -7,6 +7,9 @@ the common options of the verb, opens targets and prints.
 Options that formats add to the verb arrive as `values`, by parameter name; `given` are the names of all options that
 the user set.  `split_options` divides `values` for one format into the options of the verb (`mine`) and those of the
 format's `open` (`opening`).
+
+`many` has the options for several targets, such as --jobs and --cluster (`ManyOptions`); its method `targets` returns
+those to work on (`chosen`), one (`only`) or several.
 """
 
 from __future__ import annotations
@@ -159,7 +162,7 @@ def _one_format(run: Run, targets: Any) -> Format | None:
 
 
 def _mixed(kinds: list[str], remedy: str = "") -> click.UsageError:
-    """Return the error for targets of several formats, whose query languages differ."""
+    """Return the error for targets of several formats (`kinds`), whose query languages differ."""
     return click.UsageError(
         f"targets of one format at a time, not {', '.join(kinds)}{remedy}", click.get_current_context(silent=True)
     )
@@ -201,7 +204,10 @@ def search_one(
 
 
 def _merges(cli: FormatCli, options: VerbOptions, machine: bool) -> bool:
-    """Whether the answers of several targets are combined: counts, and those that the format combines."""
+    """Whether the answers of several targets are combined: counts, and those that the format combines.
+
+    `machine` is whether a program reads the output, as JSON.
+    """
     counts = isinstance(options, SearchOptions) and options.count
     return counts or (cli.merges is not None and cli.merges(options, machine))
 

@@ -2,6 +2,9 @@
 
 A finding is one broken rule of the format.  `verify_one` handles one target and may run in a worker
 (`exhume.cli.playback`).  A `Run` has the common options of the verb, opens targets and prints.
+
+`many` has the options for several targets, such as --jobs and --cluster (`ManyOptions`); its method `targets` returns
+those to work on (`chosen`), one (`only`) or several.
 """
 
 from __future__ import annotations

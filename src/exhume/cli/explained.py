@@ -8,7 +8,7 @@ An `item` is an `ExplainedSection`: `stored` and `payload` are its trees (None i
 exist), `findings` those about no single field, `note` a remark, and `skipped` the number of sections that it stands for
 (0: only itself).  A `node` is a `Field` of a tree: `shown` is its value, `meaning` the meaning of the value, `doc` the
 sentence about the field, `check` the verdict on a checksum, `note` its damage, and `omitted` the number of elements
-that were not parsed.
+that were not parsed.  A `Selection` has the bytes `[start, end)` to show (None: all); without one, all is shown.
 """
 
 from __future__ import annotations
@@ -310,7 +310,7 @@ def _reader(found: SectionMap, name: str) -> Callable[[int, int], bytes]:
 
 
 def _print_around(run: Run, found: SectionMap, explained: Sequence[Any], chain: Sequence[Field], offset: int) -> None:
-    """Print the bytes around one byte."""
+    """Print the bytes around one byte.  The sections `explained` and the fields `chain`, outermost first, have it."""
     source = found.sources[explained[0].section.span.source]
     start, stop = around(chain, offset, source.origin + source.size)
     trees = [tree for item in explained for tree in item.trees()]
@@ -324,7 +324,8 @@ def print_byte(
 ) -> ExitCode:
     """Print the fields that contain one byte, innermost first, and with `found` a dump of the bytes around it.
 
-    With --json, print them as a document.  Returns NO if the offset is outside the archive.
+    `explained` are the sections that contain it.  With --json, print them as a document.  Returns NO if the offset is
+    outside the archive.
     """
     from exhume.engines.explained import field_to_dict, innermost, neighbors
 

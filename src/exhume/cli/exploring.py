@@ -50,8 +50,10 @@ def explored(
     run: Run, target: str, *, verifies: bool, image: bool, ksy: str | None, imports: tuple[str, ...]
 ) -> ExploredArchive:
     """Return what the page shows of a target: an archive, a file with its specification, or an image to search for
-    archives. Raises `UnrecognizedFormatError` for a directory of no known format, and `click.UsageError` for one as an
-    image.
+    archives.
+
+    `image`, `ksy` and `imports` are the options of `exhume explore`; `verifies`: whether to verify without a request.
+    Raises `UnrecognizedFormatError` for a directory of no known format, and `click.UsageError` for one as an image.
     """
     if ksy is not None:
         from exhume.layout.foreign import SpecifiedFile, compile_ksy
@@ -231,6 +233,7 @@ class _Window(Run):
     """A `Run` (the output and options of a verb) that passes items to a cursor instead of printing them."""
 
     def __init__(self, arguments: Mapping[str, Any], put: Callable[[Any], None]) -> None:
+        """Take the arguments of another `Run`; `put` gets each item."""
         super().__init__(**{**arguments, "json": True, "ndjson": False, "quiet": True})
         self._put = put
 
@@ -381,7 +384,10 @@ def _record(item: Any) -> dict[str, Any]:
 
 
 def _table(rows: list[dict[str, Any]], first: int, more: bool, hint: str) -> dict[str, Any]:
-    """Return rows of different keys as a table of at most `MOST_COLUMNS` columns, in order of first appearance."""
+    """Return rows of different keys as a table of at most `MOST_COLUMNS` columns, in order of first appearance.
+
+    `first` is the number of the first row, `more` whether others follow, `hint` the placeholder of the query field.
+    """
     columns = list(dict.fromkeys(name for row in rows for name in row))[:MOST_COLUMNS]
     return {
         "columns": columns,

@@ -347,7 +347,7 @@ def refuse_without_ksy(given: frozenset[str]) -> None:
 
 
 def refuse_others(given: frozenset[str], taken: frozenset[str]) -> None:
-    """Raise `click.UsageError` for options that mean nothing with `--ksy`."""
+    """Raise `click.UsageError` for given options that mean nothing with `--ksy`; those in `taken` do."""
     known = {option.name: option for option in click.get_current_context().command.params}
     for name in sorted(given - taken - {"ksy", "imports", "path"}):
         option = known.get(name)

@@ -153,7 +153,10 @@ def invoke(args: list[str] | None = None) -> ExitCode:
 
 
 def ending(error: BaseException, argv: list[str]) -> ExitCode:
-    """Print the error of a run on standard error and return its outcome; an unknown error is a bug and raised again."""
+    """Print the error of a run on standard error and return its outcome; an unknown error is a bug and raised again.
+
+    `argv` are the words of the command line after `exhume`.
+    """
     if isinstance(error, RuntimeError) and isinstance(error.__cause__, KeyboardInterrupt):
         error = error.__cause__  # Python before 3.12 wraps errors in `__set_name__`, which runs while a class is made
     try:

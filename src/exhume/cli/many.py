@@ -69,7 +69,7 @@ class ManyOptions(NamedTuple):
     retries: int = 2
 
     def targets(self, run: Run, arguments: Sequence[str], metavar: str = "TARGET...") -> Targets:
-        """The targets of a verb.
+        """The targets of a verb: its arguments, called `metavar` in its help, and those of a list.
 
         Raises `click.UsageError` when there are none, `SourceError` when a glob has no match or a list no target.
         """
@@ -147,8 +147,7 @@ class Targets(NamedTuple):
         return name
 
     def with_outputs(self, suffix: str = "", *, keep_extension: bool = True) -> Targets:
-        """Return the targets as pairs with a name for the output of each."""
-
+        """Return the targets as pairs with a name for the output of each; the options are those of `OutputNames.of`."""
         names = OutputNames()
         pairs = ((name, names.of(name, suffix, keep_extension=keep_extension)) for name in self.names)
         return self._replace(names=pairs)
@@ -196,7 +195,10 @@ class _TargetLines:
 
 
 def _chain(arguments: Iterable[str], listed: Iterable[str], storage: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the targets on the command line, then the listed ones with their patterns expanded."""
+    """Yield the targets on the command line, then the listed ones with their patterns expanded.
+
+    `storage` are the options of `--storage`, for URLs.
+    """
     yield from arguments
     for name in listed:
         if is_glob(name):
@@ -303,7 +305,7 @@ class OutputNames:
         self._numbers: dict[str, int] = {}  # name: the last number that was appended to it
 
     def of(self, target: str, suffix: str = "", *, keep_extension: bool = True) -> str:
-        """The name for a target's output."""
+        """The name for a target's output, with `suffix` at its end, and the target's own extension if that is kept."""
         # Without a chained URL (`a::b`), a query and a trailing slash.
         base = target.partition("::")[0].partition("?")[0].rstrip("/").rpartition("/")[2] or "target"
         stem, dot, extension = base.rpartition(".")

@@ -1,7 +1,8 @@
 """Parameter types that options of several verbs and formats share, and the examples in the help of the verbs.
 
 A verb is a subcommand of `exhume` (`verify`, `list` ...), made with click.  `convert` of a type turns the text of an
-argument into its value, and may get a value that was converted before, such as a default.
+argument into its value, and may get a value that was converted before, such as a default.  Its other arguments, `param`
+and `ctx`, are click's: what the message of a wrong value names.
 """
 
 from __future__ import annotations

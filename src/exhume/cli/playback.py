@@ -6,6 +6,9 @@ print: it records what it would print as events, small tuples that `Player.play`
 A verb provides a module-level function `one(run, target, **options) -> ExitCode` that handles a single target.  It runs
 on a worker, with a `Recorder` as its `Run`; its output is played back here in the order of the targets, so the answer
 does not depend on where the work was done.
+
+A worker makes its `Run` from `arguments`; `terminal` is whether the output will be printed on a terminal;
+`many` has the options for several targets, such as --jobs.
 """
 
 from __future__ import annotations
@@ -98,7 +101,7 @@ class Recorder(Run):
 
 
 class _RecordedOutput:
-    """Standard output of a recorded run; `terminal` is whether the output will be printed on a terminal."""
+    """Standard output of a recorded run; `send` takes each event."""
 
     def __init__(self, terminal: bool, send: Callable[[tuple[Any, ...]], None]) -> None:
         self._terminal, self._send = terminal, send
@@ -163,7 +166,10 @@ class _CompactOutput(_RecordedOutput):
             self.events.append(event)
 
     def flush(self, next_kind: str = "text") -> None:
-        """Record the chunks since the last event as one event: ("out", bytes, is text) or ("item", JSON of items)."""
+        """Record the chunks since the last event as one event: ("out", bytes, is text) or ("item", JSON of items).
+
+        `next_kind` is the kind of the chunks that follow.
+        """
         pieces, kind = self._pieces, self._kind
         self._pieces, self._kind = [], next_kind
         if pieces and kind == "text":

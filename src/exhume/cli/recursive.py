@@ -48,9 +48,9 @@ def each_archive(
 ) -> ExitCode:
     """Run `one` on every archive below the targets, report every other file, and print totals.
 
-    With `heading`, each archive's answer, in text for people, follows its name.  The exit code is 1 when something
-    could not be read, 4 when there was no archive.  Raises `click.UsageError` for options that apply to a single
-    archive.
+    `many` has the options for many targets, such as --jobs; `failed` reports an archive that could not be read.  With
+    `heading`, each archive's answer, in text for people, follows its name.  The exit code is 1 when something could not
+    be read, 4 when there was no archive.  Raises `click.UsageError` for options that apply to a single archive.
     """
     _refuse_choices(run)
     account = _FileTally(run)

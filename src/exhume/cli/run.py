@@ -51,7 +51,10 @@ class Run:
         screen: Screen | None = None,
         pipes: dict[str, Source] | None = None,
     ) -> None:
-        """Take the common options as click parsed them.  Raises `UsageError` for a bad `--limit` or `--storage`."""
+        """Take the common options as click parsed them (`as_format` is `--format`), and what other runs found already.
+
+        Raises `UsageError` for a bad `--limit` or `--storage`.
+        """
         # What a worker needs to make the same `Run` (see `exhume.cli.playback`).
         self.arguments: dict[str, Any] = {
             "json": json, "ndjson": ndjson, "as_format": as_format, "offset": offset, "length": length,
@@ -108,7 +111,10 @@ class Run:
             self.print(f"total: {self.screen.word(verdict)} ({counts_shown})")
 
     def take_source(self, target: str, *, is_image: bool = False) -> Source | Tree:
-        """The target for a caller who will close it; see `open_target` for images."""
+        """The target for a caller who will close it.
+
+        With `is_image`, the first segment of a split image stands for all of them.
+        """
         self.opened = opened = self.source(target, is_image=is_image)
         del self._sources[target]
         return opened
@@ -195,7 +201,7 @@ class Run:
         return ExitCode.LOSS if archive.problems or archive.unchecked else ExitCode.DONE
 
     def document(self, verb: str, body: Mapping[str, Any]) -> None:
-        """Print the one JSON document of a verb."""
+        """Print the one JSON document of a verb, whose name is that of the document's schema."""
         pretty = not self.ndjson and sys.stdout.isatty()
         from exhume.io.jsonout import dumps
 
@@ -204,7 +210,8 @@ class Run:
     def items(self, verb: str, head: Mapping[str, Any], key: str, items: Iterable[Any]) -> None:
         """Print many items: one document holding a list (`--json`, streamed), or one line each (`--ndjson`).
 
-        An item is a mapping, or has `json_pieces`, which yields its text.
+        `head` has the keys before the list, which has the key `key`; each line begins with them.  `verb` is the name
+        of the schema.  An item is a mapping, or has `json_pieces`, which yields its text.
         """
         from exhume.io.jsonout import dumps
 

@@ -110,6 +110,7 @@ __all__ = ["Output", "Run", "bounded_options", "common_options", "is_binary", "p
 def check_container(run: Run, opened: Source | Tree, progress: Progress, *, unless: str = "") -> bool:
     """Compare the content of an EWF image with the MD5 that it stores, and print the result; False if it differs.
 
+    `opened` is the image, or a part of it, such as an archive.
     `unless` is a reason not to read the whole content, which is printed instead.  Prints nothing for other sources.
     Raises `SourceError` where the content cannot be read.
     """

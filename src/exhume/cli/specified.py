@@ -1,6 +1,7 @@
 """`--ksy` of cat, export and info: any file, read by a Kaitai Struct specification.
 
-The user names a `.ksy` file, which describes the structure of the target.  A list in the target, named by `--path`, is
+The user names a `.ksy` file, `ksy`, which describes the structure of the target; `imports` are folders with the
+specifications that it imports.  A list in the target, named by `--path`, is
 exported as a table with a row for each element; fields that no column can represent are omitted and named.
 """
 

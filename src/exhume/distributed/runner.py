@@ -234,7 +234,7 @@ class _RunLoop:
             self._tasks += 1
 
     def _settle(self, group: list[_RunningUnit], answer: list[TaskResult] | WorkerLost) -> Iterator[Result]:
-        """Yield the results of a task's units; units that get another attempt are queued instead."""
+        """Yield the results of a task's units (`group`); units that get another attempt are queued instead."""
         if isinstance(answer, WorkerLost):
             if len(group) > 1:  # one of them may be the reason: alone, it cannot harm the others
                 self._again.extend(group)
@@ -250,5 +250,8 @@ class _RunLoop:
 
 
 def _batch(total: int | None, slots: int) -> int:
-    """Units per task: enough tasks to spread evenly, but not so many that sending them dominates."""
+    """Units per task: enough tasks to spread evenly, but not so many that sending them dominates.
+
+    `total` is the number of units (None: unknown), `slots` that of tasks which the backend takes in advance.
+    """
     return 1 if total is None else max(1, min(MAX_BATCH, total // (32 * slots)))

@@ -195,11 +195,11 @@ def explain_section(
 
     With `cache`, a section has any size, and only what is shown of it is read.
 
-    Array elements that touch `marks` are included at any index.  With a `window` of the file, arrays of the stored
-    bytes have only the elements that touch it and one on either side, and those of the payload the first.  A negative
-    `limit`: no fields.  `page` is the path of an array, and the number from which its elements are shown; with
-    `stream`, elements of long arrays are made when they are visited, once.  Checksums of elements that are made later
-    are not computed if there is a reason in `unchecked`.
+    With `whole`, arrays have all elements, otherwise the first ones, and those that touch `marks`.  With a `window` of
+    the file, arrays of the stored bytes have only the elements that touch it and one on either side, and those of the
+    payload the first.  A negative `limit`: no fields.  `page` is the path of an array, and the number from which its
+    elements are shown; with `stream`, elements of long arrays are made when they are visited, once.  Checksums of
+    elements that are made later are not computed if there is a reason in `unchecked`.
     """
     out = ExplainedSection(section, note=section.note)
     # The stored bytes, if a specification describes them.

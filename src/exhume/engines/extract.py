@@ -283,7 +283,10 @@ def _batches(small: Iterable[tuple[int, int, int, int, _Stream]]) -> Iterator[_B
 
 
 def _in_order(starts: Sequence[int], ends: Sequence[int]) -> bool:
-    """Whether members are small and follow each other closely, in the order of the names: the usual case."""
+    """Whether members are small and follow each other closely, in the order of the names: the usual case.
+
+    `starts` and `ends` are their places in the source.
+    """
     if not starts:
         return True
     gaps = map(sub, islice(starts, 1, None), ends)

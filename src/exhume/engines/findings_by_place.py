@@ -63,7 +63,10 @@ class _FindingRanges:
     """Findings in the order of their ranges: all those of a file, or of a payload."""
 
     def __init__(self, placed: Iterable[tuple[Finding, Span]], range_of: Callable[[Span], tuple[int, int]]) -> None:
-        """Sort findings by where they start. `range_of` returns the range of a span, stored or in a payload."""
+        """Sort findings (`placed`: each with its span) by where they start.
+
+        `range_of` returns the range of a span, stored or in a payload.
+        """
         self._range = range_of
         self.found = sorted(placed, key=lambda one: range_of(one[1])[0])
         ranges = [range_of(span) for _, span in self.found]

@@ -190,7 +190,7 @@ class _ReportBuild:
                 self._note_piece(found, window)
 
     def _add(self, target: str, image: int | None, carved: CarvedArchive, place: str) -> CaseArchive:
-        """Number an archive; of its findings, the first are kept."""
+        """Number an archive; of its findings, the first are kept.  The arguments are attributes of `CaseArchive`."""
         kept = dataclasses.replace(carved, findings=carved.findings[:MOST_FINDINGS])
         found = CaseArchive(len(self.case.archives), target, image, kept, place)
         found.findings_total = len(carved.findings)
@@ -279,7 +279,10 @@ class _ReportBuild:
             self.salvage(source, RecoveryOutcome([found.number], None, output), found.carved.format)
 
     def salvage(self, target: Source | Tree | Path, recovered: RecoveryOutcome, format: str) -> None:
-        """Salvage one archive; of a directory its members or records, because a new directory has a new identity."""
+        """Salvage one archive; of a directory its members or records, because a new directory has a new identity.
+
+        `recovered` gets the report, or the error, and the files that were written.
+        """
         self.case.recovered.append(recovered)
         described = get_format(format)
         mode = SalvageMode.ARCHIVE

@@ -152,7 +152,9 @@ def _refuse_in_place(source: Source | Tree, output: Path) -> None:
 
 
 def _reread(path: Path, id: str, mode: SalvageMode, limits: Limits, progress: Progress, jobs: int) -> Iterator[Finding]:
-    """The problems of the output: an archive is verified, lines are parsed; plain files have no rules to break."""
+    """The problems of the output: an archive (of the format `id`) is verified, lines are parsed; plain files have no
+    rules to break.
+    """
     try:
         if mode is SalvageMode.ARCHIVE:
             found = Verification(path, format=id, limits=limits, progress=_verifying(progress), jobs=jobs)

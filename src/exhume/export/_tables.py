@@ -192,7 +192,10 @@ def _copy_together(
     progress: Progress,
     jobs: int,
 ) -> None:
-    """Write the tables of one pass, each to its file."""
+    """Write the tables of one pass, each to its file in the form `kind`.
+
+    `read` yields (table, batch); `schemas` and `files` are by table.
+    """
     pa = import_pyarrow()
     with contextlib.ExitStack() as stack:
         targets = {  # by table
@@ -226,7 +229,7 @@ def _copy(
     progress: Progress,
     jobs: int,
 ) -> None:
-    """Write one table to `file` in the form `kind`; up to `jobs` processes render its batches."""
+    """Write the table that `make` reads to `file` in the form `kind`; up to `jobs` processes render its batches."""
     reader = make()
     if wide.is_wide(reader.schema):
         report.notes.append(wide.NOTE)
@@ -240,7 +243,7 @@ def _copy(
 
 
 def _rendered(reader: Any, render: Callable[[Any], bytes] | None, jobs: int) -> Iterator[tuple[Any, bytes | None]]:
-    """The batches of a table, each with its part of the file where processes make that."""
+    """The batches of a table (`reader`), each with its part of the file where processes make that, by `render`."""
     if render is None or (jobs or cpu_count()) == 1:
         yield from ((batch, None) for batch in reader)
         return

@@ -251,7 +251,10 @@ def _json_lines(file: Any) -> Callable[[dict[str, Any]], None]:
 
 
 def _csv(file: Any, chosen: Sequence[str], report: ExportReport) -> Callable[[dict[str, Any]], None]:
-    """Write the header line, and return a function that writes one event with control characters escaped."""
+    """Write the header line, and return a function that writes one event with control characters escaped.
+
+    `chosen` are the fields of the events besides the required ones.
+    """
     line = io.StringIO(newline="")  # a buffer for one line: the output takes bytes
     names = [*REQUIRED, *map(_field, chosen)]
     writer = csv.DictWriter(line, names, restval="")

@@ -319,7 +319,7 @@ class _Request(NamedTuple):
 def _slicer(
     fs: ArchiveFileSystem, held: SharedObject[Archive], path: str, start: int, end: int, spans: list[tuple[int, int]]
 ) -> Callable[[], list[bytes]]:
-    """Return a function that reads `[start, end)` of a member once and cuts `spans` out of it."""
+    """Return a function that reads `[start, end)` of a member of the open archive once and cuts `spans` out of it."""
 
     def read() -> list[bytes]:
         """Read the range, and return the bytes of each span."""

@@ -39,7 +39,8 @@ class CafCatalogFileSystem(ReadOnlyFileSystem):
     """Every cataloged member by its path, in any chunk; reading it takes one range request.
 
     `fo` is the catalog: a SQLite file, a SQLAlchemy URL (extra `catalog`), or a URL of a SQLite file, which is fetched
-    whole.  `cafcat:///data/catalog.db/dir/member` names both; chained: `cafcat://dir/member::file:///data/catalog.db`.
+    whole; `target_protocol` and `target_options` say how fsspec reaches it.  `cafcat:///data/catalog.db/dir/member`
+    names both; chained: `cafcat://dir/member::file:///data/catalog.db`.
     `remote_options` are fsspec's options for reaching the chunks.  `chunks_in` are folders and URL prefixes below which
     chunks are read; without any, only the catalog's own folder is one.
 

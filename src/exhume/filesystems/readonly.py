@@ -224,6 +224,7 @@ class ReadOnlyFileSystem(AbstractFileSystem):  # type: ignore[misc]
     ) -> list[Any]:
         """The bytes of many ranges; neighboring ones are read together, others concurrently where the storage can.
 
+        `starts` and `ends` are lists, one for each path, or one value for all; `max_gap` of fsspec has no effect.
         Failures are returned in place of the bytes, or, if `on_error` is not "return", the first one is raised.  Raises
         `TypeError` when `paths` is not a list, and `ValueError` when the lists differ in length.
         """

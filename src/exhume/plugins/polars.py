@@ -72,7 +72,10 @@ def scan(target: Target | Archive, **options: Unpack[ReadingOptions]) -> polars.
     def read(
         columns: list[str] | None, predicate: polars.Expr | None, n_rows: int | None, batch_size: int | None
     ) -> Iterator[polars.DataFrame]:
-        """Yield the frames that Polars requests; the query selects rows early where it can, the predicate decides."""
+        """Yield the frames that Polars requests; the query selects rows early where it can, the predicate decides.
+
+        `columns` None: all; `n_rows`: at most this many; `batch_size`: rows of a frame, as Polars prefers.
+        """
         given: dict[str, Any] = dict(options)
         shown = list(schema) if columns is None else columns
         needed = dict.fromkeys([*shown, *(predicate.meta.root_names() if predicate is not None else ())])
@@ -204,7 +207,7 @@ def _value(node: Any) -> Any:
 
 
 def _quoted(text: str, affix: str = "{}") -> str | None:
-    """A string in KQL's quoting, with wildcards around it; None if KQL would read it differently."""
+    """A string in KQL's quoting, with the wildcards of `affix` around it; None if KQL would read it differently."""
     if not text or not text.isprintable() or "\ufffd" in text or text.endswith("\\"):
         return None
     written = affix.format(re.sub(r'([\\"*?])', r"\\\1", text))

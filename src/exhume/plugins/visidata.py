@@ -75,7 +75,7 @@ def _shown(value: Any) -> Any:
 
 @VisiData.api  # type: ignore[untyped-decorator]
 def open_exhume(vd: Any, p: Any) -> Any:
-    """The sheet of an archive, or of its tables where it has several."""
+    """The sheet of the archive at a path `p`, or of its tables where it has several."""
     try:
         tables = exhume.open(str(p)).arrow_tables()
     except ExhumeError as error:

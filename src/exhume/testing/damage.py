@@ -76,13 +76,13 @@ def duplicate(data: bytes, start: int, end: int) -> bytes:
 
 
 def every_flip(data: bytes, mask: int = 0xFF, step: int = 1) -> Iterator[tuple[int, bytes]]:
-    """`(offset, damaged)` for each byte."""
+    """`(offset, damaged)` for each byte, or for one in `step` bytes."""
     for offset in range(0, len(data), step):
         yield offset, flip(data, offset, mask)
 
 
 def every_truncation(data: bytes, step: int = 1) -> Iterator[tuple[int, bytes]]:
-    """`(length, cut)` for each shorter length."""
+    """`(length, cut)` for each shorter length, or for one in `step` lengths."""
     for length in range(0, len(data), step):
         yield length, data[:length]
 

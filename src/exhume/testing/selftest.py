@@ -251,7 +251,7 @@ def _faults(folder: Path, name: str, work: Callable[[Path], Any], count: int, ch
 
 
 def _one_fault(place: Path, work: Callable[[Path], Any], usual: Files, disk: Disk) -> str:
-    """Run `work` with one failing call in an empty folder; return how it ended.
+    """Run `work` with one failing call in an empty folder; return how it ended.  `usual`: its output without a fault.
 
     "complete", "nothing" (an error, and no output) and an incomplete output that is reported are correct results.
     """

@@ -155,7 +155,10 @@ class PageWriter:
         return self._chunks - 1
 
     def _section(self, found: SectionMap, item: ExplainedSection, noted: FindingsByPlace) -> dict[str, Any]:
-        """Embed bytes and field trees of one section, as far as `_room` allows; return its entry in the contents."""
+        """Embed bytes and field trees of one section, as far as `_room` allows; return its entry in the contents.
+
+        `noted` are all findings, by their place.
+        """
         section = item.section
         self.complete = self.complete and item.complete
         out = section_values(section, self._by_name[section.span.source])

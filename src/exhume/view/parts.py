@@ -49,7 +49,7 @@ class Bar:
 
     @classmethod
     def of_many(cls, run: SectionRun, first: int, last: int) -> Bar:
-        """The bar of the sections `[first, last)` of a run."""
+        """The bar of the sections `[first, last)` of a run; `run.bounds` has the offset where each section begins."""
         kinds: Counter[SectionKind] = Counter()
         for section, _, size in run.sums(first, last):
             kinds[section.kind] += size
@@ -222,7 +222,10 @@ def node_values(node: Field, space: int) -> dict[str, Any]:
 
 
 def more_values(first: int, count: int, which: str = "more", *, unread: bool = False) -> list[dict[str, Any]]:
-    """A placeholder for the elements of an array that are left out; a page continues with them at element `first`."""
+    """A placeholder for `count` elements of an array that are left out; a page continues with them at element `first`.
+
+    `which` is what it calls them; with `unread`, their number is not known exactly and not shown.
+    """
     return [{"n": f"… {which}" if unread else f"… {count} {which}", "t": "", "g": first}] if count else []
 
 

@@ -261,7 +261,10 @@ class _Layout:
         return lines
 
     def _fitted(self, natural: list[int], width: int, longest: int) -> list[int] | None:
-        """Widths whose sum fits: the widest columns of text become narrower, at most to their longest word."""
+        """Widths whose sum fits: the widest columns of text become narrower, at most to their longest word.
+
+        `natural` are the widths without wrapping; words above `longest` columns may be broken.  None if nothing fits.
+        """
         room = width - GAP * (len(natural) - 1)
         if sum(natural) <= room:
             return natural
@@ -281,7 +284,7 @@ class _Layout:
         return [max(small, min(low, one)) for small, one in zip(least, natural, strict=True)]
 
     def _row(self, texts: Sequence[str], widths: list[int], styles: Sequence[str]) -> list[str]:
-        """The lines of one row: as many as its highest cell has."""
+        """The lines of one row, with `texts` in columns of `widths`: as many lines as its highest cell has."""
         cells = [_cell_lines(text, width) for text, width in zip(texts, widths, strict=True)]
         out = []
         for number in range(max(map(len, cells), default=0)):
