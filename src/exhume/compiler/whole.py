@@ -75,17 +75,18 @@ def compile_foreign(specs: Specs, given: ExternalNames | None = None) -> dict[st
     """Return the readers of specifications of unknown origin: `<id>.py` each, and `_layout.py` that they share.
 
     No part of a specification becomes code unless it was parsed and found to be a name or a constant, and the code
-    is checked again (`exhume.compiler.audit`).  Raises `UnsupportedError` naming the field and what is not
-    supported.
+    is checked again (`exhume.compiler.audit`).  `given` has names of types and routines that the caller provides.
+    Raises `UnsupportedError` naming the field and what is not supported.
     """
     for id, spec in specs.items():
         validate(spec, id)
     check_size(specs)
     try:
+        # Checked first: `with_columns` writes readers to find out what is possible, which needs valid expressions.
         check(Model(specs, foreign=True, given=given))
         model = Model(with_columns(specs, given), foreign=True, given=given)
         texts = {f"{id}.py": text for id, text in module_texts(model).items()}
-    except RecursionError:
+    except RecursionError:  # which specification it was is not known here: the message names the first
         raise UnsupportedError("refers to itself, or is nested too deeply", min(specs)) from None
     if sum(map(len, texts.values())) > refusal.CODE:
         raise UnsupportedError(f"its readers are more than {refusal.CODE} characters of code", min(specs))
@@ -98,11 +99,12 @@ def paused_texts(
 ) -> dict[str, str] | None:
     """Return `texts` with the reader that leads to a list replaced by one that stops there, for reading in batches.
 
-    `steps` are the fields that lead to the list; see `exhume.compiler.emit.modules`.  None if it cannot be read in
-    batches.
+    `texts` are the modules that `compile_foreign` made of `specs` and `given`, `id` is the specification at whose root
+    `steps`, the names of the fields that lead to the list, begin; see `exhume.compiler.emit.modules`.  None if the list
+    cannot be read in batches.
     """
     model = Model(with_columns(specs, given), foreign=True, given=given)
-    found = pausing(model, steps, model.schemas[id])
+    found = pausing(model, steps, model.schemas[id])  # the list, and the type that has it
     if found is None:
         return None
     type, field = found
@@ -123,7 +125,7 @@ def with_columns(specs: Specs, given: ExternalNames | None = None) -> Specs:
     specs = copy.deepcopy(specs)
     model = Model(specs, foreign=True, given=given)
     needs = find_needs(model)
-    if model.shares:
+    if model.shares:  # structures may begin within a byte: no list becomes columns
         return specs
     for type in model.types():
         # `sized`: whether the lists of this type state the size of an element; rows are read alike only if all or none
@@ -135,6 +137,7 @@ def with_columns(specs: Specs, given: ExternalNames | None = None) -> Specs:
             continue
         marks: dict[str, bool] = type.raw  # type: ignore[assignment]  # `specs` is a copy, which may be changed
         marks["-sized"] = sized == {True}
+        # Wide rows may have choices and lists; `moving` is None if no expression needs the position of a stream.
         is_wide = model.moving is None and always_takes_bytes(type)
         for kind, can_be in (("-columns", sized == {False} and rows_are_plain(type)), ("-tabled", is_wide)):
             if can_be and not marks.get("-columns"):

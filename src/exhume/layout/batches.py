@@ -28,6 +28,9 @@ FIRST_ROWS = 256
 class Paused(Exception):  # noqa: N818 - nothing is wrong
     """Raised by a reader at the beginning of the list: its position, and the functions that read its elements.
 
+    In the methods, `path` is that of the list in errors, `rows` the most elements of a batch, and `index` the number of
+    the next element.
+
     Attributes:
         at: Position of the first element in the bytes.
         end: End of the stream of the list.

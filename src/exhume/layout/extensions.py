@@ -151,10 +151,8 @@ def _run(command: list[str], folder: Path, what: str) -> None:
     except (OSError, subprocess.TimeoutExpired) as error:
         raise NotBuiltError(f"{what} did not run ({type(error).__name__})") from None
     if done.returncode:
-        versions = next(
-            (line for line in done.stderr.splitlines() if re.match(r"\S+:\d+:", line) or "rror:" in line), ""
-        )
-        raise NotBuiltError(f"{what} failed{': ' if versions else ''}{versions[:200]}")
+        fault = next((line for line in done.stderr.splitlines() if re.match(r"\S+:\d+:", line) or "rror:" in line), "")
+        raise NotBuiltError(f"{what} failed{': ' if fault else ''}{fault[:200]}")
 
 
 _LOADED: set[Path] = set()

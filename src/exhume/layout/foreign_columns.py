@@ -107,7 +107,7 @@ class ArrowColumns:
         return self.tabulator.struct(found, self._missing(absent, many), path)
 
     def _missing(self, absent: Any, many: Sequence[int]) -> list[Any]:
-        """Return a list with None for each row in `absent`, and 0 for every other row."""
+        """Return a list with None for each row in `absent`, and 0 for every other row: a mask as `struct` takes it."""
         return [0] * len(many) if absent is None else [None if one else 0 for one in absent.tolist()]
 
     def _numbers(self, kind: Kind, numbers: Any, path: str, absent: Any) -> Any:
@@ -148,7 +148,8 @@ class ArrowColumns:
                 part = self._one(field, case_kind, f"{name}_{word}", f"{path}.{word}", rows, None)
             else:  # it may be one that has no columns
                 part = self.tabulator.empty(case_kind, f"{path}.{word}", self.around)
-            # The column of a case has only the rows of this case: `take` moves each to its row.
+            # The column of a case has only the rows of this case: `take` moves each to its row.  Its index there is the
+            # number of rows of this case before it.
             if part is not None:
                 found[word] = part.take(pa.array(np.cumsum(chosen) - 1, mask=~chosen))
         return self.tabulator.struct(found, self._missing(case == 0, many), path)

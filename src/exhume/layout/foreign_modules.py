@@ -142,7 +142,7 @@ def _needed(package: str) -> dict[str, Any]:
     def imported(name: str, within: Any = None, local: Any = None, wanted: Any = (), level: int = 0) -> Any:
         """Import a listed module for the code of the package; raises `ImportError` for all others."""
         known = IMPORTS if level == 0 else _PACKAGES[package] if level == 1 else ()
-        if not set((name,) if name else wanted) <= set(known):
+        if not set((name,) if name else wanted) <= set(known):  # `from . import x` has no name
             raise ImportError(f"compiled readers do not import {name!r}")
         return builtins.__import__(name, within, local, wanted, level)
 
@@ -163,9 +163,11 @@ def load(
     """Return a module of a compiled package, after an audit of its code; its readers are compiled if it has an
     extension.
 
-    `id` is that of the specification.  `plain` is the package of the fast readers that traced readers use.  Code
-    that was kept (`codes`) was audited before that; then `model` is None.  The readers `left`, by module and name,
-    stay interpreted. The same sources, with the same objects of the caller, return the same module.
+    `texts` are the modules of the package by path, `id` is that of the specification whose module is returned.
+    `outside` has the caller's objects, `native` the extension and its path.  `plain` is the package of the fast readers
+    that traced readers use.  Code that was kept (`codes`) was audited before that; then `model` is None.  The readers
+    `left`, by module and name, stay interpreted. The same sources, with the same objects of the caller, return the same
+    module.
 
     Raises `SpecificationError` for code that is too large for Python, or that the compiler does not write.
     """

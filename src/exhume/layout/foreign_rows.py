@@ -102,7 +102,7 @@ class SpecificationRows:
 
     def _closing(self, first: Any, batches: Iterator[Any], warns: bool) -> Iterator[Any]:
         """Yield the first batch and the others, and close the source at the end."""
-        stated = len(self.tabulator.unread)
+        stated = len(self.tabulator.unread)  # columns that the schema names already
         with self.source:
             held = [first]  # without a reference of this function, its memory is free after the caller used it
             del first
@@ -158,13 +158,14 @@ class SpecificationRows:
                 rows = found.columns(self.path)
                 if rows is not None:
                     return rows
+            # A list of the readers (`Rows`) reads its columns now; None if those of this file have none.
             rows = self._whole()[1]
             rows = rows._if_any() if hasattr(type(rows), "_is_compiled") else rows  # noqa: SLF001 - of ours
         except ExhumeError:
             raise
         except RAISED as error:
             raise refused(error, self.where) from error
-        if not hasattr(rows, "resume_at"):
+        if not hasattr(rows, "resume_at"):  # an attribute of columns only
             raise SpecificationError("its rows have no columns, only objects", field_path=self.path)
         return rows
 

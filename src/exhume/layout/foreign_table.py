@@ -87,6 +87,9 @@ class _TableBudget:
 class Tabulator:
     """Makes the batches of a table from the elements of one repeated field of a file of a size.
 
+    In the methods, `kind` is that of one value of a column, `values` has one for each row (None: it has none), `path`
+    is that of the field, and `depth` the number of levels that may still be nested.
+
     `omitted` has the reason for each field without a column, by path.  `unread` has the columns with values that are
     null because they cannot be computed, with the error of the first; `unread_values` is their number.  All batches
     have the schema of the first.
@@ -259,6 +262,7 @@ class Tabulator:
 
     def empty(self, kind: Kind, path: str, around: Sequence[Type]) -> Any:
         """Return an empty column of a kind that no row has; `around` are the types of the structures that it is in."""
+        # Its depth is that of its path; the structures around it are not being made, so they are stated.
         before, self._around = self._around, [*self._around, *around]
         made = self.array(kind, [], path, DEEPEST - path.count(".") - 1)
         self._around = before

@@ -31,7 +31,8 @@ SHOWN = 200
 def json_pieces(specification: Specification, value: Any, omitted: dict[str, str], path: str = "") -> Iterator[str]:
     """Yield the text of a value in JSON, in chunks: fields and computed instances; enums by name, lists as arrays.
 
-    A value that cannot be read is null.  `omitted` gets the reasons why values are missing or null, by their path.
+    A value that cannot be read is null.  `omitted` gets the reasons why values are missing or null, by their path;
+    `path` is that of the value, the same for all elements of a list.
     """
     type = specification.type_of(value)
     if type is not None:

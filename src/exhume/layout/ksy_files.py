@@ -95,13 +95,18 @@ class SpecFiles:
     def refused(self, error: UnsupportedError, id: str) -> SpecificationError:
         """Return our exception for a specification that the compiler rejects, with the name of the file and the
         line.
+
+        `id` is that of the root, which is named if the error names no other specification.
         """
         first = re.match(r"\w+", error.where)
         id = first[0] if first is not None and first[0] in self.paths else id
         return wrong(self.paths[id], error.why, error.where, self._line(id, error.where))
 
     def _line(self, id: str, where: str) -> int | None:
-        """Return the line of the part of a specification that an error names; None if it is not known."""
+        """Return the line of the part of a specification that an error names; None if it is not known.
+
+        `where` has the form of `_PLACE`, such as `zs::block.size: if`.
+        """
         found = _PLACE.match(where)
         if found is None:
             return None
@@ -116,7 +121,7 @@ class SpecFiles:
             here = here[group][name]
         if field is not None and isinstance(here, dict):
             path, here = _to_field(path, here, field)
-        if where.startswith("meta: "):
+        if where.startswith("meta: "):  # of the root, without the name of a type before it
             keys = f": {where}"
         for key in keys.split(": ")[1:]:
             name, _, index = key.partition("[")
@@ -277,6 +282,7 @@ def _document(events: Iterator[Any], lines: Lines, room: FileBudget) -> Any:
         # The value, and its place in the innermost open list or mapping.
         value: Any = {} if kind == "MappingStartEvent" else [] if kind == "SequenceStartEvent" else _scalar(event)
         holder, key = open_[-1]
+        # The document itself has the empty path.
         path = paths[-1] if holder is top else (*paths[-1], len(holder) if isinstance(holder, list) else key)
         if isinstance(holder, list):
             lines[path] = event.start_mark.line + 1
@@ -308,7 +314,7 @@ def _scalar(event: Any) -> Any:
     form.
     """
     text: str = event.value
-    if not event.implicit[0]:
+    if not event.implicit[0]:  # quoted
         return text
     if text in _NULLS:
         return None

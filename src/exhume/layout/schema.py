@@ -2,6 +2,9 @@
 
 It works on the `debug` classes of Kaitai's compiler and on `Traced` ones, which both remember the position of each
 field, and on the specifications.  Positions are relative to a stream; `_bases` has the offset of each stream.
+
+In the methods, `docs` has the documentation of a structure's fields by name ("": its type), `doc` that of one, `place`
+what the parser noted for one (`start`, `end` unless reading failed, `arr` with a place for each element of a list).
 """
 
 from __future__ import annotations
@@ -117,9 +120,7 @@ class Explainer:
             return self._shown_tree(reading)
 
     def _passing(self, data: Any) -> AbstractContextManager[None]:
-        """Return a context that skips list elements that are not shown, unless the section is small and shown as a
-        whole.
-        """
+        """Return a context that skips list elements that are not shown, unless a small section is shown as a whole."""
         whole = self._whole and not self._lazily and not isinstance(data, Region) and len(data) <= PARSED
         return nullcontext() if whole else passing(lazily=self._lazily)
 
@@ -337,7 +338,7 @@ class Explainer:
             self.stopped = values.places.at
 
     def _shown(self, values: Sequence[Any], places: Sequence[dict[str, Any]]) -> Sequence[int]:
-        """The numbers of the elements of an array that are shown."""
+        """The numbers of the elements of an array that are shown: the first ones, and those that the caller wants."""
         room = max(0, self._left)
         if self._window is not None and isinstance(values, Lazily) and not self._is_placed(places):
             return range(min(len(values), ARRAY_SHOWN, room))

@@ -263,7 +263,7 @@ class PayloadRun(Run):
 
     def touching(self, start: int, end: int) -> range:
         """Return the numbers of the sections that overlap or adjoin the bytes `[start, end)` of the payload."""
-        first = bisect_left(self._starts, start) - 1
+        first = bisect_left(self._starts, start) - 1  # the one before may extend to `start`: its end is not known
         return range(max(0, first), bisect_right(self._starts, end))
 
     def within(self, start: int, end: int) -> range:
@@ -472,7 +472,7 @@ class SectionMap(Sequence[Section]):
                 found.append(first)
             elif not isinstance(part, PayloadRun):
                 found += [first + number for number in part.within(offset, offset + 1)]
-            elif payload is not None:
+            elif payload is not None:  # the last part that begins at the offset or before it
                 found += [first + number for number in part.touching(payload, payload)[-1:]]
         return found
 

@@ -82,6 +82,7 @@ class Places(Sequence[dict[str, Any]]):
 
     def extend(self, starts: Sequence[int], ends: int) -> None:
         """Note many elements that follow each other; the last ends at `ends`."""
+        # From the first whose number is a multiple of `mask + 1` on, one in so many.
         self._starts.extend(starts[-self.known & self.mask :: self.mask + 1])
         self.known += len(starts)
         self.at = ends
@@ -145,7 +146,7 @@ class Places(Sequence[dict[str, Any]]):
         """Return the numbers of the elements that have any of the bytes `[start, end)` of the stream."""
         if end <= start or not len(self):
             return range(0)
-        if self._width:
+        if self._width:  # `end` is rounded up
             first, last = (start - self._first) // self._width, -((self._first - end) // self._width)
         else:
             first, last = self._ended(start, bisect_right), self._ended(end, bisect_left) + 1
@@ -208,7 +209,10 @@ class Lazily(Sequence[Any]):
     """
 
     def __init__(self, view: Any, at: int, run: Any, read: Callable[[int, int, Any], tuple[Any, int]]) -> None:
-        """A list that begins at `at` in `view`; `read(at, index, run)` returns an element and where it ends."""
+        """A list that begins at `at` in `view`; `read(at, index, run)` returns an element and where it ends.
+
+        `run` has the budgets of the reading.
+        """
         self.found: Places = Places(None, at, 0, self._walked)
         self.partial: Any = None
         """The readable part of one more element, which could not be read completely."""
@@ -251,6 +255,7 @@ class Lazily(Sequence[Any]):
         """
         if index == self.found.known:
             return self.partial
+        # A second budget, as large as the first: showing elements does not use up that of the reading.
         return self._read(self.found.start(index), index, self._run.second())[0]
 
     def begin(self, at: int) -> None:
@@ -356,6 +361,7 @@ def _refused_end(value: Traced, error: Exception, id: str) -> int | None:
     """Return the end of a field whose value breaks `valid` or `contents`; None if its bytes were not all read."""
     if not isinstance(error, LayoutError) or error.short or error.path != id:
         return None
+    # A negative size is reported in this form, too, but before any byte of the field is read.
     has_rule = not {"contents", "valid"}.isdisjoint(type_of(value).field(id).raw)
     return error.stop if has_rule and error.expected != "a size of at least 0" else None
 

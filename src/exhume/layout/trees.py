@@ -149,8 +149,8 @@ def held(node: Field) -> Iterator[Field]:
 def paged(page: tuple[str, int] | None, path: str, count: int, size: int) -> Sequence[int] | None:
     """Return the elements of an array to show for a page of `size` elements: those on it, or the one that contains it.
 
-    `page` is the path of an array and the number of the first element; None: the page is not about the array at
-    `path`.
+    `page` is the path of an array and the number of its first element to show; `path` and `count` are the path and the
+    length of the array that is being shown.  Returns None if the page is neither in this array nor in an element of it.
     """
     if page is None:
         return None
@@ -160,7 +160,7 @@ def paged(page: tuple[str, int] | None, path: str, count: int, size: int) -> Seq
     if not wanted.startswith(f"{path}["):
         return None
     number = wanted.removeprefix(f"{path}[").partition("]")[0]
-    if not (number.isascii() and number.isdigit() and len(number) < 20):
+    if not (number.isascii() and number.isdigit() and len(number) < 20):  # longer than any index
         return None
     return [int(number)] if int(number) < count else []
 
@@ -179,7 +179,12 @@ PLACEHOLDER = re.compile(r"\{([\w.]+)(?::(\w+)(?:[^\w{}][^{}]*)?)?\}")
 
 
 def is_one_line(made: Field, kind: FieldDoc) -> bool:
-    """Return whether a structure only encodes one value: a number, or bytes and the text that they spell."""
+    """Return whether a structure only encodes one value, and so is shown on one line.
+
+    This is so if its type has `-scalar` in the specification (`kind.is_scalar`).  It is so, too, if its representation
+    is one placeholder `{field}`, that field is computed (it has no position), and there is exactly one other field, the
+    stored bytes.
+    """
     whole = PLACEHOLDER.fullmatch(kind.representation)
     if whole is None or kind.is_scalar:
         return kind.is_scalar
@@ -188,7 +193,11 @@ def is_one_line(made: Field, kind: FieldDoc) -> bool:
 
 
 def _represented(made: Field, path: str, form: str | None) -> Any:
-    """Return the value that a placeholder of a representation stands for; None if it is absent."""
+    """Return the value of the field at `path` (`a.b`), for a placeholder of a representation; None if it is absent.
+
+    `form`: `hex` for bytes as digits, `dec` for a number in decimal, `sep` to join the elements of a list without
+    commas; None: numbers in hexadecimal, bytes as text.
+    """
     at = made
     for name in path.split("."):
         if at is not made and not at.children:
@@ -239,7 +248,7 @@ def summary_of(value: Any, made: Field, representation: str) -> Any:
             return str(_empty(given.get(one[1]) if found is None else found))
 
         filled = PLACEHOLDER.sub(filled_for, representation)
-        # No representation if all of its placeholders are empty.
+        # No representation if all of its placeholders are empty: only the text between them is left then.
         return filled if PLACEHOLDER.sub("", representation).strip() != filled.strip() else None
     instances = type_of(value).instances if isinstance(value, Traced) else instances_of(value.__class__)
     wanted = "value" if "value" in instances else "name" if "name" in instances else None

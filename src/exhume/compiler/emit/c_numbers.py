@@ -5,6 +5,10 @@ between the offsets `at` and `end`, fills `out`, and returns the offset after it
 
 Some types are one stored number, a word, into which several values are packed.  Their computed instances need
 nothing else, so they become functions of the word: methods of the class of facts, and C functions.
+
+`field.one` is the kind of one value of a field (of an element, if it is repeated), `field.raw` has its keys as in the
+specification.  `level` is how strongly the code around an expression binds (`BINDS`): what binds less is put in
+parentheses.
 """
 
 from __future__ import annotations
@@ -93,6 +97,7 @@ def conditions(field: Field, value: ex.Expr) -> list[ex.Expr]:
         elif key == "any-of":
             found.append(_any([ex.Binary("==", value, ex.parse(one)) for one in stated]))
         elif key == "in-enum":
+            # Each value becomes a comparison; an enum of more than 64 values is left to the interpreted readers.
             enum = field.one.enum if isinstance(field.one, (Integer, Bits)) else None
             if enum is None or len(enum.values) > 64:
                 raise UnsupportedError("this enum is not supported by compiled code")
@@ -127,7 +132,7 @@ def small(expr: ex.Expr, level: int = 0) -> str:
 
 
 def _word(type: Type) -> Field | None:
-    """Return the stored number that a type is; None for any other type."""
+    """Return the only field of a type that is one stored number, without condition, size or parameters; else None."""
     only = type.seq[0] if len(type.seq) == 1 else None
     if only is None or type.scalar not in (None, only.id) or type.params:
         return None
@@ -194,7 +199,11 @@ def _power(value: object) -> int | None:
 
 
 def shifts(type: Type) -> list[tuple[Field, int]]:
-    """Return how many bits each instance is shifted in the word, such as 3 for `word / 8 % 4 + 1`."""
+    """Return how many bits each instance is shifted in the word, such as 3 for `word / 8 % 4 + 1`.
+
+    Operators are taken off from the outside: an addition, a remainder, and divisions by powers of two, which are added
+    up in `far`.  Instances of other forms are left out.
+    """
     found = []
     for field, expr in _parts(type):
         if isinstance(expr, ex.Binary) and expr.op == "+":
@@ -227,6 +236,7 @@ def methods(type: Type) -> list[str]:
 def functions(type: Type) -> list[str]:
     """Return the instances as functions for Cython, such as `clp_s_table_clp_word_log_type_id(word)`."""
     found = []
+    # Instances that are constants are functions, too, though they do not use the word.
     constants = [(one, ex.fold(one.value)) for one in type.instances.values() if one.value is not None]
     fixed = [(one, value) for one, value in constants if isinstance(value, ex.Literal)]
     for field, expr in [*_parts(type), *(fixed if _word(type) is not None else ())]:
@@ -268,7 +278,10 @@ class ElementExpressions:
         return self._code(without_rest(ex.fold(expr)))
 
     def _unsigned(self, expr: ex.Expr) -> bool:
-        """Return whether an expression is sure to be in [0, 2^64), and is a C variable or constant of that type."""
+        """Return whether an expression is sure to be in [0, 2^64), and is a C variable or constant of that type.
+
+        A field that may be absent does not count.
+        """
         match expr:
             case ex.Literal(value):
                 return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 63

@@ -19,9 +19,13 @@ from exhume.compiler.refusal import UnsupportedError
 
 
 class ClassEmitter(Statements):
-    """Emits the class of one type: slots for fields, properties for instances."""
+    """Emits the class of one type: slots for fields, properties for instances.
+
+    `loose`, an attribute of `Code`, states that bits are read at any position in a byte (`bit` is that position).
+    """
 
     counts: bool
+    """Whether `bit` is kept up to date, as structures may begin within a byte; only true while an instance is read."""
 
     base = ""
     """Base classes of the class, in parentheses."""
@@ -49,7 +53,7 @@ class ClassEmitter(Statements):
         return super().begin() if self.placed else "self._io.base"
 
     elsewhere: bool = False
-    """Whether the instance being read has a stream of its own (`io`), which may be that of the structure."""
+    """Whether the instance being read states a stream (`io`), which need not be that of the structure."""
 
     def sync(self) -> bool:
         """Emit statements that set the position of the stream object; return whether it is the structure's own."""
@@ -58,7 +62,11 @@ class ClassEmitter(Statements):
         return self.placed and super().sync()
 
     def at_end(self, at: str, end: str) -> str:
-        """Return the condition that a position is at the end; bits that are left in a byte count as before the end."""
+        """Return the condition that a position is at the end; bits that are left in a byte count as before the end.
+
+        With `elsewhere`, expressions still mean the structure's own stream: only its object has the number of unread
+        bits of its last byte (`_io.left`), while `bit` belongs to the stream that is being read.
+        """
         left = "not self._io.left and " if self.elsewhere and self.counts else ""
         return f"{left}{at} >= {end}" if self.elsewhere else super().at_end(at, end)
 
@@ -80,7 +88,7 @@ class ClassEmitter(Statements):
         fields = [*type.params, *type.seq]
         # Instances whose value is the current position: their readers set them, because later it is not known.
         positions = [one for one in type.instances.values() if one.value is not None and is_position(one.value)]
-        if self.foreign:
+        if self.foreign:  # their stream is an object that has the current position, so they are computed on access
             positions = []
         # Slots: fields, values of instances, and what the instances need to be read later.
         slots = [safe(one.id) for one in (*fields, *positions)]
@@ -111,7 +119,7 @@ class ClassEmitter(Statements):
             out += written_doc(one.doc) if one.doc else []
         if needs.keeps_stream:
             out.append(f"    _io: {self.module.helper('Stream')}" if self.foreign else "    _io: tuple[View, int, int]")
-        if (
+        if (  # a field or instance of this name takes the place of the property
             needs.keeps_stream
             and not self.foreign
             and all(one.id != "extent" for one in (*fields, *type.instances.values()))
@@ -168,7 +176,7 @@ class ClassEmitter(Statements):
                 lines.add("pass")
             # Modules that the expressions need are noted in `waiting`, and imported at line `here`.
             here, self.module.waiting = len(lines.lines), {}
-            weigh = None
+            weigh = None  # raises the charge of the step by the length of the code, once that is known
             if self.module.foreign:
                 lines.add("run = self._run")
                 weigh = self.step("0", self.path(field))
@@ -253,7 +261,7 @@ class ClassEmitter(Statements):
         if keeps_order(self.type):
             lines.add("big = self._big")
         self.counts = self.type.root.model.shares
-        if self.counts:
+        if self.counts:  # the instance begins at a byte, and no unread bits of its last byte are left
             lines.add("io.left = 0")
         if field.repeat and bit_order(field.one) is not None:
             self.loose = True
@@ -280,7 +288,9 @@ class ClassEmitter(Statements):
         if position is None:
             raise UnsupportedError("an instance without `pos` is not supported")
         if stream is not None:
-            if "_io" in ex.names(position):  # which is the value's own
+            # `_io` in `pos` is the structure's own stream: the position is computed before `end` and `base` change. The
+            # name `_at` then stands for the variable `at`.
+            if "_io" in ex.names(position):
                 lines.add(f"at = {self.code(position)}")
                 position = ex.Name("_at")
             lines.add(f"view, base, end = {self.code(stream)}")

@@ -107,7 +107,7 @@ class Code(abc.ABC):
         names = self.module.name_of(enum.type, enum.names)
         if isinstance(field.kind, Sequence) or not code.isidentifier():
             return f"{self.module.helper('named')}({names}, {code})"
-        return f"{names}({code}, {code})"
+        return f"{names}({code}, {code})"  # the `get` of a dictionary: a number without a name stays a number
 
     def at_end(self, at: str, end: str) -> str:
         """Return the condition that the current position is at the end, as Python."""
@@ -219,6 +219,7 @@ class Code(abc.ABC):
             case ex.Binary(op, left, right):
                 binds = BINDS[op]
                 python = "//" if op == "/" and self.kind(expr) != SimpleKind("float") else op
+                # How strongly the operands have to bind; comparisons cannot be chained.
                 after = binds if self._regroups(expr) else binds + 1
                 before = binds + 1 if binds == BINDS["<"] else binds
                 return bound(f"{self._code(left, before)} {python} {self._code(right, after)}", binds, level)
@@ -424,7 +425,9 @@ class Code(abc.ABC):
     def step(self, at: str = "at", path: str = '""', least: int = 1) -> Callable[[], None]:
         """Emit a charge of one step to the budget.
 
-        Call the returned function after further lines were emitted: it raises the charge by their number.
+        `at` and `path` are code for the position and the path in the error.  Call the returned function after further
+        lines were emitted: the charge becomes `least` and a step for every `LINES_OF_A_STEP` characters of theirs; the
+        statement is removed if that is 0.
         """
         lines, first = self.lines.lines, len(self.lines.lines)
         self.lines.add("run.steps -= 1", "if run.steps < 0:", f"    raise run.over({at}, {path})")

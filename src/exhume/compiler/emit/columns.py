@@ -82,7 +82,7 @@ def _text(scan: Scan, module: Module, type: Type) -> str:
     if not type.inside and "root" in upward:
         upward.remove("root")
     if foreign and not sized and not each:
-        upward.insert(0, "io")
+        upward.insert(0, "io")  # rows without a size are read from the stream of the list
     if wide and inherits_order(type):
         upward.append("big")
     # Attributes and methods share one set of names.
@@ -289,7 +289,7 @@ def _filled(scan: Scan, type: Type) -> tuple[list[str], list[str]]:
     if not type.root.model.foreign and covered(type) is not None:
         scan.module.helpers.add("native")
         with head.block("if native is not None:"):
-            many = "-1 if count is None else min(count, end)"
+            many = "-1 if count is None else min(count, end)"  # `end` limits a count that does not fit 64 bits
             head.add(f"at = native.{unique_name(type)}(columns, view, at, end, {many})")
     head.add("first = at")
     head.lines += bind.lines

@@ -86,7 +86,7 @@ def elements_text(model: Model) -> str:
             scalars |= element.scalars
             parts.append(element.text())
         elif type.raw.get("-element"):
-            Element(type).sequence()
+            Element(type).sequence()  # raises the error that `covered` has caught
     parts += [text for type in model.types() for text in c_numbers.functions(type)]
     return "\n\n".join([HEAD, *scalars.values(), *parts])
 
@@ -111,6 +111,7 @@ class Element(ElementExpressions):
         """
         self.type = type
         self.prefix = prefix
+        # A structure of the root type begins where its stream does, which the function keeps in `first`.
         self.base: str = base or ("first" if of is None and type.parent is None else "")
         """Variable with the start of its stream; empty if that is not known."""
         self.lines: Lines = Lines() if of is None else of.lines
@@ -181,6 +182,7 @@ class Element(ElementExpressions):
                 with self.lines.block(f"if {self.code(field.condition)}:"):
                     self._field(field)
                 with self.lines.block("else:"):
+                    # A field that has no column (the length of another) may still be used by expressions.
                     absent = [local for _, _, local in self.columns[before:]]
                     self.lines.add(*(f"{local} = 0" for local in absent or [self.local(field)]))
             self.read.add(field.id)

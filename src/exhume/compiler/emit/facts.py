@@ -3,18 +3,20 @@
 One module per specification: an `IntEnum` for each enum, made when it is first imported, and for each type a class
 (at run time a plain namespace, which takes less time to make) with
 
-- `size`: its bytes, where that is fixed, or `most` where only what is absent makes it shorter; - `at.<field>`: start
-and end of a field at a fixed place from the start of the type; - `shift.<field>`: how far a bit field, or an
-instance that is some bits of the type's only number, is shifted in that number; - `<instance>(word)`: for a type
-that is one number, the value that an instance derives from that number; - `each.<field>`: bytes of each element of a
-repeated field; - `before_end.<instance>`: how many bytes before the end of the stream an instance starts and ends,
-where that is fixed; - `form.<instance>`: the `struct` format of an instance that is a number, or of each number if
-it is repeated; - `means.<instance>`: the bytes that a field has to be for the instance to be true; -
-`cases.<field>`: the values for which a field has a type of its own (`switch-on`); - `<field>`: the bytes or number
-that a field must be (`contents`, `valid`), or the tuple of those that it may be; - `dtype`: fields and formats for
-`numpy.dtype`, where all are fixed; - `packed`: the same for `struct`, in the order of the fields; - `prefix`,
-`suffix`: where not all fields are fixed, the fixed ones before the first and after the last that is not; -
-`format.<field>`: the format for `struct` of a number that is alone, repeated, or at no fixed place.
+- `size`: its bytes, where that is fixed, or `most` where only what is absent makes it shorter;
+- `at.<field>`: start and end of a field at a fixed place from the start of the type;
+- `shift.<field>`: how far a bit field, or an instance that is some bits of the type's only number, is shifted in it;
+- `<instance>(word)`: for a type that is one number, the value that an instance derives from that number;
+- `each.<field>`: bytes of each element of a repeated field;
+- `before_end.<instance>`: how many bytes before the end of the stream an instance starts and ends, where that is fixed;
+- `form.<instance>`: the `struct` format of an instance that is a number, or of each number if it is repeated;
+- `means.<instance>`: the bytes that a field has to be for the instance to be true;
+- `cases.<field>`: the values for which a field has a type of its own (`switch-on`);
+- `<field>`: the bytes or number that a field must be (`contents`, `valid`), or the tuple of those that it may be;
+- `dtype`: fields and formats for `numpy.dtype`, where all are fixed;
+- `packed`: the same for `struct`, in the order of the fields;
+- `prefix`, `suffix`: where not all fields are fixed, the fixed ones before the first and after the last that is not;
+- `format.<field>`: the format for `struct` of a number that is alone, repeated, or at no fixed place.
 
 For compiled code the integers among them are constants of C, named after the path to them in capitals:
 `LEVELDB_INTERNAL_KEY_VALUE_TYPES_MERGE`, `LEVELDB_TABLE_BLOCK_TRAILER_SIZE`, `..._AT_CHECKSUM`, `..._END_CHECKSUM`,

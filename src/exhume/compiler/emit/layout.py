@@ -10,6 +10,12 @@ A reader is a generated function that reads one type from a view (bytes) between
 of a reading: `steps`, so that no data keeps it busy forever, and `held`, bytes of memory.  `attach` replaces readers
 by those of an extension module, which are compiled C (see `extension`); the Python ones stay for data that these
 give up. Names in capitals between `<` and `>` are replaced by the limits of `refusal` at the end.
+
+A generated class has `_reader` (the function that reads it), `_native` and `_alone` (the same, compiled: for a stream,
+and for bytes from their start; None without an extension), `_accepts` (for each parameter, the classes of its values),
+`_fields` (names of `seq` and `params`), and `_inside` (whether it may be in another structure of its specification).
+`_where` of a list of rows is what `columns_of` needs to read it as columns.  `collects`: whether the garbage collector
+was on before.  `again` is a second budget of a reading, for lists that are read again.
 """
 
 from __future__ import annotations

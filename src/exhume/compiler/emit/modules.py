@@ -15,8 +15,8 @@ Traced readers, for `explain`, record the position of each field and keep the fi
 have the statements of the fast readers, field by field, and statements that take notes in between.  A value has
 
 - `PLACES`: by field `[view, start, end, elements]`: its bytes, its start and end in them (None: reading it failed),
-and `[start, end]` of each element of a list; - `PARTIALS`: by field, the part of a value that was read before an
-error.
+  and `[start, end]` of each element of a list;
+- `PARTIALS`: by field, the part of a value that was read before an error.
 
 Lists of structures are read by the fast readers, and an element is read again, with notes, when it is shown: the
 list itself costs the start of each element only.
@@ -50,7 +50,10 @@ ROWS_AT_ONCE = 1 << 12
 
 
 class TracedStatements(Statements):
-    """Emits the notes on fields and elements that readers and classes of `explain` share."""
+    """Emits the notes on fields and elements that readers and classes of `explain` share.
+
+    `into` is the variable that a field is read into, `item` and `index` are the code of `_` and `_index`.
+    """
 
     item: tuple[str, Kind] | None
     index: str
@@ -135,6 +138,7 @@ class TracedStatements(Statements):
             lines.add(f"{into}.add_rows(rows.at, rows.resume_at)", "at = rows.resume_at")
             if count is not None:
                 lines.add("many -= len(rows)")
+            # Without a count, more rows are requested than there may be: they may be missing at the end.
             with lines.block(f"if rows.problem is not None{' and at < end' if count is None else ''}:"):
                 lines.add(f"{into}.begin(at)", f"element(at, len({into}), run)", "raise rows.problem")
 
@@ -327,6 +331,7 @@ def pausing(model: Model, steps: list[str], root: Type) -> tuple[Type, Field] | 
     for number, step in enumerate(steps):
         field = next((one for one in type.seq if one.id == step), None)
         last = number == len(steps) - 1
+        # Only the last field is a list, no structure contains the root type, and one field has each type after it.
         if field is None or bool(field.repeat) != last or every.count(type) != (type is not root):
             return None
         if not last:

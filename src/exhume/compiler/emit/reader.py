@@ -3,7 +3,7 @@
 Variables in the emitted code: `view` (bytes), `at` (current offset in them), `end` (end of the stream), `base` or
 `io` (its start, or an object for it), `bit` (offset in bits), `value` (the object that is filled), `parent`, `root`,
 `run` (budget of steps and memory of readers of third-party specifications, which `foreign` stands for), `big` (byte
-order). Consecutive fields of fixed sizes are a run: one call of `struct` reads them.
+order), `io.left` (unread bits of the last byte). Consecutive fields of fixed sizes are a run: one call reads them.
 """
 
 from __future__ import annotations
@@ -40,7 +40,11 @@ def _looks(field: Field) -> bool:
 
 
 class Reader(Statements):
-    """Emits the function that reads one type."""
+    """Emits the function that reads one type.
+
+    From `Code`: `counts` (`bit` is always up to date), `loose` (`bit` is, because single bit fields are being read),
+    `traces` (parts read before an error are kept), `bounded` (code of a size that was found to fit the stream).
+    """
 
     joins_optional = True
     """Whether fields that follow each other and are there on the same condition are read together."""
@@ -48,10 +52,8 @@ class Reader(Statements):
     def __init__(self, module: Module, type: Type) -> None:
         """Begin the reader of `type`, a function of `module`."""
         super().__init__(module, type)
-        self.value = "value"
-        """The variable that the structure is in."""
-        self.met: ex.Expr | None = None
-        """The condition (`if`) that the code before has tested, and that is met here."""
+        self.value = "value"  # the variable that the structure is in
+        self.met: ex.Expr | None = None  # the condition (`if`) that the code before has tested, and that is met here
         self.read: set[str] = set()  # fields that were read before
         self.frozen: set[str] = set()  # instances with the current position whose value was kept
         self.running: list[str] = []  # instances whose expressions are being written, from the outermost
@@ -80,7 +82,7 @@ class Reader(Statements):
             given.append("run: Run | None = None")
             self.module.helper("Run")
         given += [f"{self.local(one)}: {self.module.annotation(one.kind)}" for one in type.params]
-        if type.params:  # parameters have no default
+        if type.params:  # parameters have no default, so no argument before them may have one
             given = [one.replace(" | None = None", " | None").replace(" = False", "") for one in given]
         opening = f"def {type.reader_name}({', '.join(given)}) -> tuple[{cls}, int]:"
         weigh = self.begin_run() if self.module.foreign else None
@@ -130,7 +132,7 @@ class Reader(Statements):
                     )
             lines.add("return value, at")
         if weigh is not None:
-            weigh()
+            weigh()  # the length of the code is known now
         return "\n".join([opening, *written_doc(self._about()), *lines.lines])
 
     def maker(self) -> str:
@@ -157,7 +159,7 @@ class Reader(Statements):
         """Emit statements that create the budget `run` if the caller gave none, and charge a step; see `step`."""
         with self.lines.block("if run is None:"):
             self.lines.add("run = Run(end - at)")
-        return self.step(least=1 + self.traces * len(self.type.seq))
+        return self.step(least=1 + self.traces * len(self.type.seq))  # a note on a field is a step
 
     def _decide_order(self) -> None:
         """Emit statements that determine the byte order from the data, and put it into `big`."""
@@ -353,7 +355,7 @@ class Reader(Statements):
         """
         here, last = bit_order(field.one), bit_order(self.type.seq[number - 1].one) if number else None
         if here is not None and here == last:
-            return self.loose
+            return self.loose  # as decided for the first field of the run
         self.loose: bool = False
         if here is not None and (self.counts or self.traces):
             return True

@@ -23,7 +23,8 @@ class SingleValue(Values):
     """Emits code that reads one value of any kind into a variable.
 
     The parameter `into` is the name of that variable, `path` is code for the field's path in errors; with `bare`, an
-    enclosing reader adds the path.
+    enclosing reader adds the path.  `stop` and `base` are code for where the stream of a structure ends and starts;
+    `base` is None if it is the stream around.  `moved`, `loose`, `bounded`: see `Code`.
     """
 
     def _read_one(self, field: Field, kind: Kind, into: str, path: str, *, bare: bool = False) -> None:
@@ -141,6 +142,7 @@ class SingleValue(Values):
         if not self.foreign:
             return "_"
         if self.module.schema.model.moving is not None:
+            # Meanwhile the stream around is after the bytes of the structure: `at` is already, except in `view` itself.
             self.lines.add(f"io.at = {stop if view == 'view' and at == 'at' else 'at'}")
         self.lines.add(f"inner = {self.module.helper('stream_of')}({view}, {at}, {stop})")
         return "inner.at"
@@ -156,7 +158,7 @@ class SingleValue(Values):
         if shared:
             lines.add("io.left = -bit % 8")
         # A variable-length integer of one byte, the most frequent one, is read in place.
-        first = one_byte(kind.type)
+        first = one_byte(kind.type)  # operator and limit, such as `<` and 0x80
         if first is not None and base is None:
             with lines.block(f"if at < end and ({into} := view[at]) {first[0]} {self.code(first[1])}:"):
                 lines.add("at += 1")
@@ -278,7 +280,7 @@ class SingleValue(Values):
             self.lines.add(f"{into} = view[at:{stop}]")
         elif kind in (BYTES, TEXT):
             self._read_raw(field, kind, into, path, type_name)
-            if base is not None and not self.foreign:
+            if base is not None and not self.foreign:  # the caller moves `at` to `stop`, which the bytes decide here
                 self.lines.add(f"{stop} = at")
         elif isinstance(kind, Bits) and self.loose:
             self._read_loose_bits(kind, into, path)

@@ -26,7 +26,10 @@ from exhume.compiler.refusal import UnsupportedError
 class Statements(SingleValue):
     """Emits code that reads a field into a variable, in readers and properties.
 
-    The parameter `into` is the name of that variable, `path` is code for the field's path in errors.
+    The parameter `into` is the name of that variable, `path` is code for the field's path in errors.  `counts` states
+    that `bit` is always up to date, `loose` that single bit fields are being read, `strays` that `at` may be past the
+    end, `traces` that parts read before an error are kept; `nested` that the elements of a list may be structures,
+    whose errors get their paths from the loop.
     """
 
     def local(self, field: Field) -> str:
@@ -60,6 +63,7 @@ class Statements(SingleValue):
     def _read_valid(self, field: Field, into: str, path: str) -> None:
         """Emit statements that read one value and check it by `valid`; `start` is set only if its size is not fixed."""
         valid = "valid" in field.raw
+        # Afterwards, the start of a value of fixed size is `at - size`.
         size = fixed_size(field) if field.size is not None or not isinstance(field.one, Structure) else None
         if valid and size is None:
             self._note_start(field)
@@ -88,7 +92,7 @@ class Statements(SingleValue):
         if tabled:
             lines.add("first = at")
         # Elements that refer to their parent may refer to those before them.
-        # The object gets the list before it is full.
+        # The object gets the list before it is full: `shared` is its attribute, else empty.
         upward = self.traces or any(self.module.needs[one.type].parent for one in nested_in(field.one))
         shared = self.kept(field) if upward else ""
         lines.add(f"{into} = {shared} = []" if shared else f"{into} = []")
@@ -175,8 +179,8 @@ class Statements(SingleValue):
         """Emit statements that read the elements of one fixed size that are there, all at once; return False if not
         possible.
 
-        `fits` is the number of elements that the data and the budget (`paid`: what one costs) suffice for. Those
-        after them are read one by one, so that the error is found where it is.
+        `fits` is the number of elements that the data and the budgets suffice for (`paid`: by budget, what one costs).
+        Those after them are read one by one, so that the error is found where it is.
         """
         if not self.foreign or self.traces or self.counts or self.loose or (rows := packed_rows(field)) is None:
             return False
@@ -200,18 +204,20 @@ class Statements(SingleValue):
             lines.add(f"fits = min({', '.join(fits)})")
             lines.add(*(f"run.{name} -= fits{f' * {many}' if many > 1 else ''}" for name, many in paid.items()))
             lines.add(f"{self.module.name_of(type, fill_name(rows))}({into}, view, at, fits, {', '.join(around)}, run)")
+            # A string that is not valid ends it early: then the list has fewer rows than fit.
             lines.add(f"at += {f'len({into})' if rows.texts else 'fits'} * {rows.size}")
         return True
 
     def _element(self, field: Field, into: str, path: str, nested: bool, skips: bool) -> None:
         """Emit statements that read one element and append it to the list `into`.
 
-        With `skips`, an element may be None, which is not appended. `nested`: the element adds the path to errors
-        itself.
+        With `skips`, an element may be None, which is not appended: `turn` counts the passes then. `nested`: the loop
+        adds the element's path to errors.
         """
         lines = self.lines
         moves = self.counts or self.loose or "process" in field.raw or bool(self.type.root.model.drifting)
-        # Elements without bytes might repeat without end; `moves`: even numbers may be read from no new bytes.
+        # Elements without bytes might repeat without end; `moves`: even numbers may be read from no new bytes.  At most
+        # `refusal.EMPTY` such elements are accepted, none in a list up to the end of the stream.
         empty = self.foreign and not isinstance(field.one, (Integer, Bits)) and (moves or not takes_bytes(field))
         place = "bit" if self.loose or self.counts else "at"
         own = '""' if nested else path
@@ -322,6 +328,7 @@ class Statements(SingleValue):
             assert count is not None
             lines.add(f"many = {self._count(count)}")
         else:
+            # Rounded up: a last number that is incomplete counts, so that it is reported as missing.
             lines.add(f"many = -(-(end - at) // {size}) if end > at else 0")
         # Only positions of instances may be past the end.
         room = "max(0, end - at)"

@@ -48,7 +48,6 @@ def local_name(id: str, foreign: bool) -> str:
 
 
 _STRUCTURES = frozenset(("accepts", "alone", "fields", "from", "inside", "make", "native", "parameters", "reader"))
-"""Attributes of structures that start with an underscore, without it; an instance of such a name gets another slot."""
 _STRUCTURES |= {"io", "parent", "root", "big", "run"}
 """Attributes of structures that start with an underscore, without it; an instance of such a name gets another slot."""
 
@@ -118,8 +117,9 @@ def pruned(text: str) -> str:
 def _pruned(lines: list[str]) -> list[str]:
     """Remove assignments to unread variables from one function.
 
-    In the code, `found` has the line numbers of assignments with their matches of `_ASSIGNED`, and `dead` the
-    variables that only assignments mention. Removing one may leave others unread, so this repeats until none is.
+    In the code, `found` has the line numbers of assignments with their matches of `_ASSIGNED` (group 1: indentation, 2:
+    variables, 3: value), `read` how often each variable is mentioned elsewhere, and `dead` the variables that only
+    assignments mention. Removing one may leave others unread, so this repeats until none is.
     """
     while True:
         read = Counter(words_of("\n".join(lines)))
@@ -285,6 +285,7 @@ def strength(expr: ex.Expr) -> int:
         return 1
     if isinstance(expr, (ex.Literal, ex.EnumValue, ex.Index, ex.Array)):
         return ATOM
+    # All others count as the weakest, `or`: a needless pair of parentheses does no harm.
     return BINDS[expr.op] if isinstance(expr, (ex.Binary, ex.Unary)) and expr.op != "-" else 2
 
 

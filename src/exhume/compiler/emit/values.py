@@ -128,8 +128,9 @@ class Values(Rules):
         # A rule has just tested it.
         if size == self.bounded and not self.strays:
             return f"at + {size}"
+        # Past the end, a size of 0 still fits: in exhume's own readers no bytes are left, those of users test the size.
         room = "max(0, end - at)" if self.strays and not self.foreign else "end - at"
-        empty = f"{size} and " if self.strays and self.foreign else ""  # no bytes can be read at any position
+        empty = f"{size} and " if self.strays and self.foreign else ""
         wrong = f"{room} < {size}" if size.isdigit() else f"not 0 <= {size} <= {room}"
         with lines.block(f"if {empty}{wrong}:"):
             lines.add(f"raise short({path}, at, end, {size})")
@@ -147,9 +148,8 @@ class Values(Rules):
         at the end of the stream, or after their size; padding is removed and `process` applied.
         """
         lines = self.lines
-        # `whole`: the bytes are only decoded, so memory for both is charged at once: up to two bytes for each.
         mark = self._mark(field, type_name)
-        # The memory of text is charged together with that of the bytes that are cut out for it.
+        # `whole`: the bytes are only decoded, so memory for bytes and text is charged at once: two bytes for each.
         whole = kind == TEXT and "process" not in field.raw
         # `stop` or `size` is where the bytes end, `after` the statement that moves `at` past them: up to a terminator,
         # up to the end of the stream, or of a stated size.
@@ -324,7 +324,10 @@ class Values(Rules):
                 self.check(field, into, self.path(field), f"at - {size - first}")
 
     def _bits_of(self, fields: Many[tuple[Field, str]], size: int, big: bool) -> None:
-        """Emit statements that take bit fields out of `size` bytes that contain no other field."""
+        """Emit statements that take bit fields out of `size` bytes that contain no other field.
+
+        `big`: the first field has the highest bits.  `used` counts the bits of the fields before.
+        """
         lines = self.lines
         if size == 1:
             lines.add("many = view[at]")
@@ -335,7 +338,7 @@ class Values(Rules):
             width = field.one.width if isinstance(field.one, Bits) else 0
             shift = size * 8 - used - width if big else used
             code = f"many >> {shift}" if shift else "many"
-            whole = used == 0 if big else used + width == size * 8
+            whole = used == 0 if big else used + width == size * 8  # no bits above these, so no mask
             if width == 1 and isinstance(field.one, Bits) and field.one.enum is None:
                 code = f"({code}) & 1 == 1" if shift else "many & 1 == 1"
             elif not whole:

@@ -46,7 +46,11 @@ MOST_FAILURES = 50
 
 
 class WideScan(OutwardScan):
-    """Emits code that reads a row that may contain lists, switches and optional fields."""
+    """Emits code that reads a row that may contain lists, switches and optional fields.
+
+    `outer` is the scan of the structure around this one within the row (None for the row itself), `row` that of the
+    whole row: its `constants` are fields around the rows, read once, and its `failures` counts cases without columns.
+    """
 
     item: tuple[str, Kind] | None
 

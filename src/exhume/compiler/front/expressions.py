@@ -359,7 +359,7 @@ class _Parser:
             return Literal(text == "true")
         if text.startswith("_") and text not in SPECIAL:
             raise UnsupportedError(f"expression {self.text!r}: {text:.60} is not a name")
-        if text == "::":  # from the root on
+        if text == "::":  # from the root on: an empty name, and `::` is read again below
             self.at, text = self.at - 1, ""
         if self.tokens[self.at][1] != "::":
             return Name(text)
@@ -493,7 +493,7 @@ def replaced(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
     values: dict[str, Any] = {}
     for field in dataclasses.fields(expr):
         value = getattr(expr, field.name)
-        if isinstance(value, tuple) and value and not isinstance(value[0], str):
+        if isinstance(value, tuple) and value and not isinstance(value[0], str):  # strings are the path of an enum
             value = tuple(replaced(one, change) for one in value)
         elif isinstance(value, Expr):
             value = replaced(value, change)

@@ -230,7 +230,7 @@ CALLS: dict[str, dict[str, tuple[tuple[frozenset[str], ...], Kind, int]]] = {
     },
     "bytes": {"to_s": ((frozenset(("text",)),), TEXT, 1)},
 }
-"""Methods of each family of kinds: the families of each argument, the kind of the result, and the least arguments."""
+"""Methods of each family: the families of each argument, the kind of the result, the smallest number of arguments."""
 
 WORDS = {
     "integer": "an integer",

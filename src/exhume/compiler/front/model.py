@@ -286,8 +286,9 @@ def _word(name: Any) -> str:
 class Specifications(Protocol):
     """All specifications of one compilation, as their types see them; see `specs.Model`.
 
-    `foreign`: they are those of a user; `given`: names that the caller provides; `schemas`: root types by id.  For
-    `moving`, `drifting` and `shares` see `specs.Model` as well.
+    `foreign`: they are those of a user; `given`: names that the caller provides; `schemas`: root types by id.
+    `drifting`: names of instances that are read at the current position of a stream; `moving`: of these, and of others
+    that depend on that position, None if no expression needs it; `shares`: whether structures may begin within a byte.
     """
 
     foreign: bool

@@ -5,6 +5,10 @@ The input is the parsed YAML of each `.ksy`; nothing is read from files here.
 It also checks (`check`) that every expression is one of Kaitai's language, of the kind that its place requires.
 This runs before any code is written: a specification that passes has a kind in every part, and only members that it
 declares or the language defines.  Others raise `UnsupportedError` with the field and the key.
+
+`combined` (of `kinds`) returns the common kind of a choice of several kinds, `family` the word for a kind, such as
+"integer" or "text".  `demand` raises unless the family of a kind is one of several; its last argument begins the
+message.
 """
 
 from __future__ import annotations
@@ -292,7 +296,7 @@ def takes(given: Kind, wanted: Kind, what: str) -> bool:
         return takes(given.of, wanted.of, what)
     if isinstance(given, Structure) and isinstance(wanted, Structure):
         if given.type is wanted.type or given.type.opaque or wanted.type.opaque:
-            return given.type is wanted.type
+            return given.type is wanted.type  # only the value of an opaque type shows its class
     elif one == other:
         return not isinstance(wanted, Structure)
     if one == "sequence" and other == "bytes" and isinstance(given, Sequence) and family(given.of) in WHOLE:
@@ -334,7 +338,7 @@ def _field(type: Type, field: Field) -> None:
 
 
 def _named(field: Field) -> None:
-    """Check that a field with `enum` is an integer, or may be one."""
+    """Check that a field with `enum` is an integer, or may be one; the message names the first kind that it may be."""
     kinds = [one for _, one in field.one.cases] if isinstance(field.one, Switch) else [field.one]
     if not any(isinstance(one, (Integer, Bits)) for one in kinds):
         demand(kinds[0] if kinds else UNKNOWN, (), "what an enum names is an integer")
@@ -381,7 +385,7 @@ def _process(type: Type, field: Field) -> None:
     if call.name not in _PROCESSES:
         known = meant(call.name, [*_PROCESSES, *type.root.model.given.process])
         raise UnsupportedError(f"`process: {field.raw['process']}` is not supported{known}")
-    if len(call.arguments) != (call.name != "zlib"):
+    if len(call.arguments) != (call.name != "zlib"):  # none for zlib, one for all others
         raise UnsupportedError(f"`{call.name}` takes {'no arguments' if call.name == 'zlib' else 'one argument'}")
     if call.name == "xor":
         demand(found, WHOLE | {"bytes"}, "`xor` takes an integer or bytes")

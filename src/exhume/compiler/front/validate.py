@@ -281,7 +281,7 @@ def _field(raw: Mapping[str, Any], where: str, taken: set[str], known: frozenset
     if "process" in raw and not isinstance(raw["process"], str):
         raise UnsupportedError("`process` is the name of a routine", where)
     _bytes(raw, where)
-    _valid(raw.get("valid", 0), where)
+    _valid(raw.get("valid", 0), where)  # without a rule, any value that passes
 
 
 def _check_exclusions(raw: Mapping[str, Any], where: str) -> None:
@@ -356,6 +356,7 @@ def _bytes(raw: Mapping[str, Any], where: str) -> None:
     if stated in ("", []):
         raise UnsupportedError("`contents` is empty", where)
     numbers = re.compile(r"0x[0-9a-fA-F]{1,2}")
+    # None, for anything but a list or a string, is refused as an element of a wrong kind would be.
     for one in stated if isinstance(stated, list) else [stated] if isinstance(stated, str) else [None]:
         if byte(one) or (isinstance(one, str) and (not one.startswith("0x") or numbers.fullmatch(one))):
             continue

@@ -46,7 +46,10 @@ class Draft(Solver):
     def __init__(
         self, type: Type, chance: RandomChoices, arguments: list[Any] | None, uses: dict[Field, FieldUse]
     ) -> None:
-        """Draw an instance of `type`: `arguments` are its parameters, `uses` how expressions use each field."""
+        """Draw an instance of `type`: `arguments` are its parameters, `uses` how expressions use each field.
+
+        `chance` makes the random choices; parameters are drawn, too, if `arguments` is None.
+        """
         super().__init__(b"")
         self.type = type
         self.chance = chance
@@ -102,6 +105,7 @@ class Draft(Solver):
                 if (stream := self.streams.get(path)) is not None and stream.size is None:
                     stream.size = value
                 continue
+            # Fields of the same bytes share what is pinned: it is kept for the first of them.
             if what == "bytes" and (raw := self.raws.get(path)) is not None:
                 path = self.owners.get((raw.start, raw.size), path)
                 key = what, path
@@ -109,7 +113,7 @@ class Draft(Solver):
                 self.pins[key] = value
                 self.changed = True
             self.placed_now.add(key)
-            if what == "value" and (place := self.known.get(path)) is not None:
+            if what == "value" and (place := self.known.get(path)) is not None:  # structure and name of the field
                 place[0].values[place[1]] = value
         self.forget()
 
@@ -155,7 +159,7 @@ class Draft(Solver):
 
     def grow(self, stream: Stream, need: int) -> None:
         """Make a stream have at least `need` bytes in the next pass.  Raises `RetryError` if its size cannot change."""
-        if stream.outer is not None:
+        if stream.outer is not None:  # both end together
             self.grow(stream.outer, stream.base - stream.outer.base + need)
         elif stream.pinned:
             raise RetryError([("value", stream.path), ("bytes", stream.path)])
@@ -211,6 +215,7 @@ class Draft(Solver):
 
         Raises `RetryError` if its size cannot change, or the position is out of bounds.
         """
+        # From `OPEN - FAR` on, a position is one that counts from the end of a stream without a size.
         if at < stream.base or size > LARGEST or LARGEST < at - stream.base < OPEN - FAR:
             raise RetryError([("value", stream.path)])
         if at + size <= stream.end:

@@ -143,7 +143,8 @@ class InstanceBuilder(Structures):
         paths = {path for _, path in keys}
         for path in paths:
             self.sizes.pop(path, None)
-        # Choose one path among those with drawn or corrected values, and forget its values.
+        # Choose one path among those with drawn or corrected values, and forget its values.  Keys of `drawn` begin with
+        # the path, those of `pins` end with it.
         mine = [key for key in self.drawn if key[0] in paths]
         pinned = [key for key in self.pins if key[1] in paths]
         if not mine and not pinned:
@@ -156,7 +157,7 @@ class InstanceBuilder(Structures):
         for pin in [key for key in self.pins if key[1] == path]:
             del self.pins[pin]
         self.sizes.pop(path, None)
-        self.sizes.pop("", None)
+        self.sizes.pop("", None)  # that of the whole instance
 
     def above(self, keys: list[Key]) -> list[str]:
         """Return the paths of the optional fields that contain any of these values."""
@@ -327,7 +328,7 @@ def _unsealed(type: Type, drawn: DrawnInstance, chance: RandomChoices) -> Invali
 
 def _broken(type: Type, drawn: DrawnInstance, rule: Rule, chance: RandomChoices, *, rough: bool) -> bytes | None:
     """Return data in which `rule` may be broken, or None if it cannot be; `rough` flips a bit in any case."""
-    data, stored = drawn.data, drawn.data[rule.start : rule.stop]
+    data, stored = drawn.data, drawn.data[rule.start : rule.stop]  # `stored`: the bytes of the field
     # End the data inside the field, or put a byte there that no encoding allows.
     if rule.rule == "short":
         if rule.stop == rule.start:

@@ -2,6 +2,9 @@
 
 A random instance is found sooner if each value is drawn for its purpose: a count is small, a value that decides
 between cases is one of these.  `uses_of` finds these purposes, the roles of each field.
+
+A field is called `one` here; `one.one` is the kind of one of its values (of an element, if it is repeated), `one.raw`
+has its keys as in the specification, and `one.value` is the expression of a computed instance (None for all others).
 """
 
 from __future__ import annotations
@@ -46,8 +49,8 @@ def rules_of(one: Field) -> dict[str, Any]:
 
 
 def ending(one: Field) -> tuple[int, int, int]:
-    """Return the terminator of a field, how many bytes of it belong to the value (0 or 1), and how many are passed (0
-    or 1).
+    """Return the terminator of a field, how many bytes of it belong to the value (`include`: 1, else 0), and how many
+    reading passes (1; 0 with `consume: false`).
 
     Raises `UnsupportedError` for a terminator within a size.
     """
@@ -100,6 +103,7 @@ def packed(kind: Integer | SimpleKind, value: Any) -> bytes:
 
 def shifted(run: list[Field]) -> Iterator[tuple[Field, int, int]]:
     """Yield consecutive fields of bits with the shift of each in the number that their bytes form, and its width."""
+    # `size`: bits of these bytes; `used`: bits of the fields before.  Big-endian bits are counted from the top.
     widths = [one.one.width for one in run if isinstance(one.one, Bits)]
     size, used = -(-sum(widths) // 8) * 8, 0
     for one, width in zip(run, widths, strict=True):
@@ -145,7 +149,7 @@ def reached(root: Type) -> set[Type]:
     """Return the types of all structures inside a type, itself included."""
     found, waiting = {root}, [root]
     while waiting:
-        for one in waiting.pop().fields():
+        for one in waiting.pop().fields():  # a computed instance contains no structure that no field has
             for structure in structures(one.one) if one.value is None else ():
                 if structure.type not in found:
                     found.add(structure.type)
@@ -159,10 +163,11 @@ def uses_of(root: Type) -> dict[Field, FieldUse]:
     """
     every = sorted(reached(root), key=lambda each: each.where)
     found = {one: FieldUse() for type in root.model.types() for one in (*type.fields(), *type.params)}
-    # Computed instances and parameters pass their roles on to the fields that they are computed from.
+    # Computed instances and parameters pass their roles on to the fields that they are computed from.  A flow is such a
+    # field, what is computed from it, and whether the field only decides between values.
     flows: list[tuple[Field, Field, bool]] = []
     for type in every:
-        if varint(type):
+        if varint(type):  # drawn as one number, not by its bytes
             continue
         for one in type.fields():
             for role, expr in _expressions(one):
@@ -263,7 +268,10 @@ def sources(  # noqa: C901 - one case for each form of expression
 
 
 def types(expr: ex.Expr, here: Type, one: Field) -> set[Type]:  # noqa: C901 - one case for each form of expression
-    """Return the types of the structures that an expression may be; none if that is not known."""
+    """Return the types of the structures that an expression may be; none if that is not known.
+
+    `here` is the type that the expression is in, `one` the field that it belongs to, whose value `_` is.
+    """
     try:
         match expr:
             case ex.Name("_parent"):

@@ -51,7 +51,9 @@ def joined(*parts: Solution) -> Solution | None:
 class Solver(Walk):
     """A walk that knows which values would make expressions true.
 
-    `scope` is the context of an expression; `depth` counts the expressions that led to it, and is limited.
+    `scope` is the context of an expression, `wanted` the value that it has to get; `depth` counts the expressions that
+    led to it, and is limited.  `one` is a field, `here` the context of its expressions, `seen` has the fields that were
+    followed.
     """
 
     def __init__(self, data: bytes) -> None:
@@ -99,7 +101,8 @@ class Solver(Walk):
             case ex.Name(id) if not id.startswith("_"):
                 yield from self._of_field(scope.node, id, seen)
             case ex.Member(of, name):
-                # The size of a stream is a variable; other members of a stream are not.
+                # The size of a stream is a variable; other members of a stream are not.  If it is not known what `of`
+                # is, its own variables count.
                 if of == ex.Name("_io"):
                     if name == "size":
                         yield "size", scope.node.stream.path
@@ -259,6 +262,7 @@ class Solver(Walk):
     def _truth(self, condition: ex.Expr, scope: Scope, truth: bool, first: Solution, depth: int) -> Iterator[Solution]:
         """Yield `first`, joined if needed with solutions that make the condition as true or false as `truth`."""
         decided = ex.Choice(condition, ex.Literal(True), ex.Literal(False))
+        # `first` alone may suffice.  If values are missing to know that, it is also yielded, as the last attempt.
         if self.yields(decided, scope, truth, first, strict=True):
             yield first
             return
@@ -384,7 +388,7 @@ class Solver(Walk):
         self, op: str, left: ex.Expr, right: ex.Expr, scope: Scope, wanted: bool, depth: int
     ) -> Iterator[Solution]:
         """Yield solutions of `left and right` or `left or right` being `wanted`."""
-        if (op == "and") is not wanted:  # one side decides
+        if (op == "and") is not wanted:  # a false `and`, a true `or`: one side suffices
             for side in (left, right):
                 yield from self.solve(side, scope, wanted, depth + 1)
             return
@@ -398,7 +402,7 @@ class Solver(Walk):
         """Yield solutions that make a comparison true, with one side as it is: for `a < b`, `a` becomes `b - 1`
         or 0.
         """
-        # The operator with its sides exchanged.
+        # The operator with its sides exchanged; `side` is chosen, `how` is the operator as seen from it.
         back = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
         for side, other, how in ((left, right, op), (right, left, back.get(op, op))):
             try:
@@ -432,7 +436,7 @@ class Solver(Walk):
             except UnknownError:
                 values.append(None)
         first, second = (value if isinstance(value, int) else None for value in values)
-        # Keep one side and choose the other.
+        # Keep one side and choose the other, if possible near its present value (0 if that is unknown).
         for number in (wanted,):
             if second is not None:
                 for choice in backwards(op, second, number, first or 0):
@@ -474,7 +478,7 @@ def backwards(op: str, by: int, wanted: int, now: int) -> Iterator[int]:
     elif op == "*":
         if by and wanted % by == 0:
             yield wanted // by
-    elif op == "/" and by:
+    elif op == "/" and by:  # any of `by` numbers from `first` on
         first = wanted * by
         yield from (now, first, first + by - 1) if now // by == wanted else (first, first + by - 1)
     elif op == "%" and by and 0 <= wanted < by:

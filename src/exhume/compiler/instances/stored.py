@@ -35,8 +35,8 @@ class Numbers(Draft):
     ) -> int:
         """Return a random number of [low, high] that its field allows, chosen by its use.
 
-        `node` is the structure that stands for the number, if it has variable length; `one`, `scope` and `stream`
-        are None if the number is not of a field.  Raises `RetryError` if no number is allowed.
+        `kind` is that of the number; None for one of variable length, which the structure `node` stands for.  `one`,
+        `scope` and `stream` are None if the number is not of a field.  Raises `RetryError` if no number is allowed.
         """
         # The numbers that the rule of the field allows.
         use = self.uses.get(one, FieldUse()) if one is not None else FieldUse()
@@ -145,7 +145,7 @@ class Numbers(Draft):
     def some_float(self, kind: SimpleKind) -> float:
         """Return a random float: mostly one of a few remarkable ones."""
         nice = self.chance.choice([0.0, 1.0, -1.5, 1e-9, 1e9, float("inf"), float("nan"), None])
-        if nice is None:
+        if nice is None:  # any float; most of 8 bytes do not fit 4
             return float(struct.unpack("<d", self.chance.data(8))[0]) if kind.size == 8 else 0.25
         return nice
 
@@ -197,7 +197,7 @@ class StoredValues(Numbers):
         A value in `pins`, which a solution requires, is taken if it fits.
         """
         at, path = scope.at, scope.path
-        fits = self.room(stream, at, kind.size)
+        fits = self.room(stream, at, kind.size)  # False: the stream will be longer in the next pass
         data = self.there(at, kind.size) if fits else None
         if data is not None:
             self.settled.add(path)
@@ -207,7 +207,7 @@ class StoredValues(Numbers):
                 value = self.memo(path, one.where, lambda: self.some_stored(one, kind, scope, stream))
             data = packed(kind, value)
             if fits:
-                self.store(at, data)
+                self.store(at, data)  # some of the bytes may be known already: these stay
                 data = bytes(self.cells[at + offset] for offset in range(kind.size))
         if not one.repeat:
             self.known[path] = scope.node, one.id
@@ -290,7 +290,7 @@ class StoredValues(Numbers):
         if (pinned := self.pins.get(("bytes", scope.path))) is not None:
             return bytes(pinned)
         texts = sorted(self.uses[one].texts)
-        if "valid" in one.raw:
+        if "valid" in one.raw:  # only the bytes that it allows count: one of them, or none if it names none
             texts = [text for text in map(self.valid_bytes, [one], [scope]) if text is not None]
         if not texts:
             return None

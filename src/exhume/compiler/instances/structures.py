@@ -116,7 +116,7 @@ class Structures(StoredValues):
         if not isinstance(size, int) or not 0 <= size <= LARGEST:
             raise RetryError(list(self.variables(one.size, scope)))
         inner = Stream(at, size, path, pinned=path not in self.sizes)
-        if not self.room(stream, at, size):
+        if not self.room(stream, at, size):  # it fits in the next pass; in this one it is drawn elsewhere
             inner.base = self.fresh()
         self.streams[path] = inner
         return self.within(one, kind, scope, inner), at + size
@@ -145,6 +145,7 @@ class Structures(StoredValues):
         fits.
         """
         at, path = scope.at, scope.path
+        # Bytes that are known stay where they are; others are drawn apart, as it is not known yet how many there are.
         inner = Stream(at if at in self.cells else self.fresh(), None, path)
         self.streams[path] = inner
         value = self.within(one, kind, scope, inner)
@@ -170,12 +171,10 @@ class Structures(StoredValues):
         if isinstance(value, Node):
             try:
                 self.instances(value)
-            except NotYetError:
+            except NotYetError:  # they are read once more at the end of the pass
                 value.running.clear()
         elif isinstance(value, Raw):
             self.claim(value)
-        elif value is None and inner.size is None:
-            pass
         return value
 
     # Numbers of variable length.

@@ -26,8 +26,10 @@ class UnknownError(Exception):
 
 
 class BrokenError(Exception):
-    """Raised for data that does not fit a specification: `rule` is the key that was not met; `short`: it ends too
-    early.
+    """Raised for data that does not fit a specification.
+
+    `rule` is the key that was not met, or a word: `short` (the data ends too early), `size` (a size is negative),
+    `expression` (one has no value), `depth`, `encoding`.
     """
 
     def __init__(
@@ -103,7 +105,7 @@ class Raw:
 
 @dataclass(frozen=True, eq=False, repr=False, slots=True)
 class Scope:
-    """The context of an expression: structure, position, and the values of `_` and `_index`."""
+    """The context of an expression: structure, offset in the data, and the values of `_` (`item`) and `_index`."""
 
     node: Node
     at: int = 0
@@ -115,7 +117,7 @@ class Scope:
 
 @dataclass(frozen=True, repr=False, slots=True)
 class Rule:
-    """A rule that a field met: its place in the data, and the value that was checked."""
+    """A rule that a field met: its key (`rule`), the field's place in the data, and the value that was checked."""
 
     path: str
     field: Field

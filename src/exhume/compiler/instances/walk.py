@@ -156,7 +156,7 @@ class Walk(Evaluator):
             raise UnsupportedError("an instance without a place is not supported", one.where)
         at = self.placed(place, one, stream, scope)
         self.field(node, one, stream, at, asked=True)
-        return node.values.pop(one.id)
+        return node.values.pop(one.id)  # `get`, the caller, keeps it
 
     def placed(self, place: ex.Expr, one: Field, stream: Stream, scope: Scope) -> int:
         """Return the position at which an instance begins. Raises `BrokenError` for one before its stream."""
@@ -361,7 +361,7 @@ class Walk(Evaluator):
         """Read bytes up to a terminator; return them and the offset after it.  Raises `BrokenError` if it is
         missing.
         """
-        mark, include, consume = ending(one)
+        mark, include, consume = ending(one)  # the terminator; whether its byte belongs to the value, and is passed
         stop = self.data.find(bytes([mark]), scope.at, stream.end)
         if stop < 0:
             if one.raw.get("eos-error", True):

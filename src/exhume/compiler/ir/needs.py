@@ -295,6 +295,7 @@ def _others(type: Type, needs: dict[Type, ReaderNeeds]) -> None:
                     of = type.kind_of(node.of, field.one)
                 except UnsupportedError as error:
                     raise error.within(field.where) from None
+                # `_io`, `_parent`, `_root` become `keeps_stream`, `keeps_parent`, `keeps_root`.
                 for one in structures(of):
                     if one.type.opaque:
                         raise UnsupportedError("nothing is known of a type that is given", field.where)

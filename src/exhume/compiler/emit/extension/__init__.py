@@ -42,8 +42,10 @@ class Extension:
     """An extension module: its text in Cython, and the facts that it is given when it is loaded.
 
     `plan` has the tables `values`, `slots`, `makers` and `rows`, whose rows have numbers, the functions that replace
-    interpreted ones (`readers` and `getters`, which are those of instances), and the digest of the source.  `left`
-    are the functions that stay interpreted, with the reason.
+    interpreted ones (`readers` and `getters`, which are those of instances), and the digest of the source.  A row of
+    `readers` is module, name, number, and the arguments after the bytes; one of `getters` is module, class, name,
+    number (-1: interpreted), and the slots for value, stream and budgets.  `left` are the functions that stay
+    interpreted, with the reason.
     """
 
     text: str
@@ -64,7 +66,11 @@ def extension(texts: Mapping[str, str]) -> Extension:
     found = {
         (id, name): f"f{number}"
         for number, (id, name) in enumerate(
-            (id, name) for id, source in every.items() for name in source.functions if not name.startswith("fill")
+            # Compiled loops are as fast as the functions that fill lists.
+            (id, name)
+            for id, source in every.items()
+            for name in source.functions
+            if not name.startswith("fill")
         )
     }
     while True:  # compiled readers cannot call interpreted ones, so each that stays interpreted may add others
@@ -108,6 +114,7 @@ def extension(texts: Mapping[str, str]) -> Extension:
     digest = hashlib.sha256(whole.encode()).hexdigest()[:32]
     body += f'\n\nSOURCE = "{digest}"\n"""What this was made of; it is used with nothing else."""\n'
     plan["source"] = [(digest,)]
+    # Sizes of the tables in C: one more, as none may be empty.
     for word, many in {"<readers>": len(found), "<getters>": number, "<sites>": table.sites}.items():
         ours = ours.replace(word, str(many + 1))
     return Extension(ours + body, plan, tuple(left))

@@ -9,6 +9,10 @@ short readings take no memory from the system.  The others return to it when the
 The head that the garbage collector uses precedes each structure.  Where that head is not two words (free threads, later
 versions of Python), and where a sanitizer watches the memory, Python allocates structures (`IN_BLOCKS`).  The collector
 starts after a number of allocations, so a structure in a block counts as one when the collector has to know it.
+
+A block is at a multiple of its size, so that the address of a structure leads to its block.  A place has a size in
+words; `open_blocks` has, for each size, the blocks with free places, `blocks_of` the number of all blocks, and
+`empty_blocks` counts those of all sizes without a structure, except the first of each size.
 """
 
 from __future__ import annotations

@@ -8,6 +8,13 @@ Where a program refers to a part of a structure that it dropped, such as a list 
 part (`wait_for_parts`).  Nothing reports that a part is dropped, so what waits is examined again (`look_again`): when
 the next file is read, when another structure begins to wait, and before the garbage collector runs.  After `LOOKS`
 times it is settled, and so it is before the collector examines all objects.
+
+In the functions, `self` is a structure, `of` the same as an `Owned`, `one` anything in a field or list, `target` a
+structure that another one refers to uncounted, `p` goes through the fields, and `deep` counts structures and lists
+within each other.  `met` counts uncounted references that were found in a tree: if there are as many as are `lent`,
+nothing outside refers to the structure.  `examined` has a bit for each field that may contain structures, as `fields`
+has for those from `p` on.  `tree_dealloc` is called with
+a reference count of 0, which becomes 1 where the structure has to be used again.  `WAITING` structures wait at most.
 """
 
 from __future__ import annotations

@@ -9,6 +9,11 @@ Names of the C functions: `l4` and `b4` read 4 bytes with the lowest or the high
 check that bytes are in the data; `again` raises `Again`, and `refuse` does so on a condition; `slot_...` access the
 field of an object at an offset; `put_...` store a number there; `see`, `is_seen` and `seen_slot` use a cache (`Seen`)
 of the last class that had a field; `push4` appends a number of 4 bytes to a column.
+
+`near` returns -9 with an error set, since C functions have no other way to report one; `how` is the number of an
+encoding (1 UTF-8, 2 ASCII, 3 Latin-1, 0 any other).  A `Column` has the array (`made`, NULL for a column that
+the reader has not made yet), the address of its numbers (`data`), how many there are, and for how many there is space
+(`room`).  `push` functions return whether a number could not be appended.
 """
 
 from __future__ import annotations
@@ -229,7 +234,8 @@ typedef struct { PyObject *made; char *data; size_t many, room; } Column;
 static int grow(Column *column);
 /* Put a number at the end of a column: whether that is impossible. */
 <pushes>"""
-# The C function that appends a number to a column, one for each width: `check` tests that the number fits.
+# The C function that appends a number to a column, one for each width: `check` tests that the number fits, where the
+# parameters have limits.  Other numbers have the width of the array.
 _PUSH = """static inline int push{name}(Column *column, {given}) {{
     if ({check}(column->many == column->room && !grow(column))) return 1;
     (({type} *)column->data)[column->many++] = ({type})value;

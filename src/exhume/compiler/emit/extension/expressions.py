@@ -356,7 +356,7 @@ class Expressions:
             case ast.Constant(int(value)) if here == UNSIGNED and value >= 0 and isinstance(there, MachineWord):
                 if isinstance(op, ast.BitAnd):
                     return f"(<int64_t> ({one} & <uint64_t> {two}))", there
-                if isinstance(op, ast.RShift) and 2 <= value < 64:
+                if isinstance(op, ast.RShift) and 2 <= value < 64:  # at most 62 bits (`MOST`) are left
                     return f"(<int64_t> ({one} >> {two}))", MachineWord(64 - value)
         return f"({boxed(one, here)} {sign} {boxed(two, there)})", OBJECT
 

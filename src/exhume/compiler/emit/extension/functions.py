@@ -59,8 +59,10 @@ class Function(Statements):
         node: ast.FunctionDef,
         owner: ReaderClass | None = None,
     ) -> None:
-        """Compile `node` of the module `source`; `owner` is its class if it is a property, which reads
-        an instance, else None."""
+        """Compile `node` of the module `source`; `every` has all modules by id, `table` the shared constants.
+
+        `owner` is its class if it is a property, which reads an instance, else None.
+        """
         super().__init__(source, every, table)
         self.node = node
         self.arguments_: list[str] = [one.arg for one in node.args.args]
@@ -82,7 +84,7 @@ class Function(Statements):
                     self.scanned: ReaderClass | None = self.source.classes[name]
         if self.scanned is None:
             raise UncoveredError("no columns")
-        codes = {"at": "q", **self.scanned.codes}
+        codes = {"at": "q", **self.scanned.codes}  # array code by column; `at` has the start of each row
         for one in ast.walk(self.node):
             match one:
                 case ast.Assign([ast.Name(add)], ast.Attribute(ast.Attribute(ast.Name("columns"), column), "append")):
@@ -121,8 +123,9 @@ class Function(Statements):
                     known = self.kinds[name]
                     self.kinds[name] = OBJECT if number > ROUNDS // 2 and kind != known else joined(known, kind)
         self.table: Table = table
-        self.numbers: dict[str, int] = {}
+        self.numbers: dict[str, int] = {}  # those of the passes are dropped: variables are numbered as they are written
         for name, found in self.kinds.items():
+            # A stored number of 64 bits with a sign has `MOST + 1` bits, and fits a word as long as it is only copied.
             if found is None or (isinstance(found, MachineWord) and found.bits > MOST + 1):
                 self.kinds[name] = OBJECT
         self.unused: frozenset[str] = frozenset(self._unused()) if self.scanned is not None else frozenset()
@@ -194,16 +197,19 @@ class Function(Statements):
     # The functions.
 
     def compiled(self, name: str, guarded: bool) -> list[str]:
-        """Return the Cython function `name`; one that is `guarded` examines the stack."""
+        """Return the Cython function `name`; one that is `guarded` examines the stack.
+
+        All functions have these variables: `reached`, where the reader of a nested structure ended; `other`, `others`
+        and `many_others`, an object other than `view` that a reader is called with, the pointer to its bytes and their
+        number; `low` and `high`, start and end of a string.
+        """
         self.infer()
         given, parameters = self._arguments()
         self.lines: Lines = Lines()
-        if guarded:
+        if guarded:  # the emitted `deeper` and `shallower` count how deep structures are nested, see `depth`
             self.lines.add("deeper()")
             self.shallower = True
-            self.body(self.node.body)
-        else:
-            self.body(self.node.body)
+        self.body(self.node.body)
         body = self.lines.lines
         # Declarations of variables, which Cython needs before the body; they are known only after it.
         head = Lines()
@@ -212,11 +218,14 @@ class Function(Statements):
             "cdef const uint8_t *others = NULL",
             "cdef object other",
         )
+        # The variable of the view is `v<number>`; `p<number>` and `n<number>` are the pointer to its bytes and their
+        # number.  They are arguments of a reader, but local variables of a property, which takes them from a stream.
         if "view" in self.kinds and "view" not in self.arguments_:
             number = self.variable("view")[1:]
             head.add(f"cdef const uint8_t *p{number} = NULL", f"cdef Py_ssize_t n{number} = 0")
         for one, kind in self.kinds.items():
             if one not in self.arguments_ and kind is not None:
+                # Cython sets objects and lists to None by itself; for its own classes, the value is written.
                 first = f" = {start(kind)}" if kind in (STREAM, RUN, COLUMN) or start(kind) != "None" else ""
                 head.add(f"cdef {declared(kind)} {self.variable(one)}{first}")
         return [f"cdef object {name}({', '.join(given)}):", *head.lines, *parameters, *body]

@@ -349,15 +349,15 @@ def bits_after(op: ast.operator, one: MachineWord, other: MachineWord, right: as
         case ast.Mult():
             return one.bits + other.bits
         case ast.FloorDiv() if constant is not None and constant > 0:
-            return one.bits + 1
+            return one.bits + 1  # rounding down may add 1 to the absolute value of a negative number
         case ast.Mod() if constant is not None and constant > 0:
-            return other.bits
+            return other.bits  # below the constant
         case ast.LShift() if constant is not None and 0 <= constant < 64:
             return one.bits + constant
         case ast.RShift() if constant is not None and 0 <= constant < 63:
             return one.bits
         case ast.BitAnd() if constant is not None and constant >= 0:
-            return other.bits
+            return other.bits  # at most the constant
         case ast.BitAnd() | ast.BitOr() | ast.BitXor():
             return most
     return None

@@ -7,6 +7,10 @@ is `loose`: the collector does not know it, and its references to parent and roo
 it (`is_alone`).  Otherwise, and before anything could make a circle of counted references, the tree is settled
 (`settle`): all its references are counted, and the collector knows its structures, as it knows those of interpreted
 readers.  A settled structure to which a loose one outside its tree still refers is `kept`: these hold it together.
+
+`lend_...` store uncounted references, `slot_keep` counted ones.  A list of rows has uncounted ones to at most two of
+the objects around it, `first_above` and `second_above`: their places in `more` have an ellipsis, and `held` has the
+same two once they are counted.  `SLOT(value, offset)` is a field.
 """
 
 from __future__ import annotations

@@ -38,9 +38,7 @@ class Statements(TextStatements):
     """Python statements of one function, translated to Cython; the output is in `lines`."""
 
     def __init__(self, source: Source, every: dict[str, Source], table: Table) -> None:
-        """Translate the functions of the module `source`; `every` has all modules by name, `table` the shared
-        constants.
-        """
+        """Translate functions of the module `source`; `every` has all modules by id, `table` the shared constants."""
         super().__init__(source, every, table)
         self.readers: dict[tuple[str, str], str] = {}
         """The compiled readers, by module and name."""
@@ -64,9 +62,7 @@ class Statements(TextStatements):
             self.statement(waiting.pop(0))
 
     def _elements(self, nodes: list[ast.stmt]) -> int:
-        """Emit one statement for the two that wrap a list as `Rows`; return how many statements were translated: 2 or
-        0.
-        """
+        """Emit one statement for the two that wrap a list as `Rows`; return how many were translated: 2 or 0."""
         match nodes:
             case [
                 ast.Assign([ast.Name(name)], ast.Call(ast.Name(rows), [ast.Name(found)])),
@@ -182,7 +178,9 @@ class Statements(TextStatements):
                     return
         if any(isinstance(one, ast.Tuple) for one in targets):
             raise UncoveredError("several values")
-        if len(targets) > 1:
+        if (
+            len(targets) > 1
+        ):  # `a = x.b = value`: a variable gets the value first, and the other targets get the variable
             last = targets[-1] if not isinstance(targets[0], ast.Name) else targets[0]
             self._put(last, value)
             for one in targets:
@@ -404,10 +402,11 @@ class Statements(TextStatements):
         return OBJECT
 
     def _push(self, add: str, value: ast.expr) -> None:
-        """Emit the statement that appends a value to a column: `refuse(push4(&v3, v4, least, most))` for 4-byte
-        numbers.
+        """Emit the statement that appends a value to a column, such as `refuse(push4(&v3, v4, least, most))`.
 
-        Raises `UncoveredError` for a number of a kind that the array of the column does not take.
+        `add` is the variable that has the column's `append` in the Python code.  `push8` takes any word, and `pusho` an
+        object, with whether the numbers have a sign.  Raises `UncoveredError` for a number of a kind that the array of
+        the column does not take.
         """
         code, into = self.columns[add], self.variable(add)
         text, kind = self.expr(value)
@@ -432,9 +431,7 @@ class Statements(TextStatements):
             self.lines.add(f"refuse(push{WIDTHS[code]}(&{into}, {given}))")
 
     def _return(self, value: ast.expr | None) -> None:
-        """Emit statements that return from a reader (which puts into `after[0]` where it ended) or from another
-        function.
-        """
+        """Emit statements that return from a reader (which puts into `after[0]` where it ended) or another function."""
         if self.shallower:
             self.lines.add("shallower()")
         match value:

@@ -6,6 +6,10 @@ beginning.
 
 In its functions, `p` points to the bytes of a view and `n` is their number; `at`, `stop` and `end` are positions in
 them.  A `Run` has the budgets of a reading (`steps`, and `held` for bytes of memory), a `Stream` the position.
+`except? -9` means that -9 may be a result or stand for an error, which is then set.  `how` is the number of an
+encoding: 1 UTF-8, 2 ASCII, 3 Latin-1, which decodes any bytes, 0 any other.  `sat` and `satu` cut a number to
+`FARTHEST`, `place` and `near` also give up if it is too far to be a position.  `K`, `O`, `F`, `G`, `S` are tables by
+number: constants, offsets of slots, readers, getters of instances, and caches of places in the code (`Seen`).
 `<c>`, `<names>` and names in capitals between `<` and `>` are replaced below: by the C parts, their declarations for
 Cython, and the limits of `refusal`.
 """

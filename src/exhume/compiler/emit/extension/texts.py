@@ -18,7 +18,7 @@ def parts(format: str) -> list[tuple[str, int]]:
     """Return the letters of a `struct` format, each with its size in bytes.  Raises `UncoveredError` for other
     letters.
     """
-    found, many = [], ""  # `many`: digits before a letter
+    found, many = [], ""  # `many`: digits before a letter; only strings (`s`) may have a number
     for letter in format[1:]:
         if letter.isdigit():
             many += letter
@@ -90,6 +90,7 @@ class TextStatements(Expressions):
                 text, into = self.variable(name), self.kinds[name]
                 if into != OBJECT:
                     raise UncoveredError("a string that is not an object")
+                # `how`: the number by which compiled code knows the encoding, 0 for those that Python decodes.
                 how, encoding = ENCODINGS.get(encoding_name.upper(), 0), self.table.constant(encoding_name)
                 given = f"p{view}, n{view}, low, high, {how}, {encoding}"
                 self.lines.add(f"low = {self.place(low)}", f"high = {self.place(high)}")
