@@ -40,7 +40,7 @@ FRAME_STARTS = SKIPPABLE | {ZSTD_MAGIC}
 """The first bytes of a frame, one that is skipped included: pzstd begins with one."""
 
 STORED_HEAD = ZSTD_MAGIC + bytes((0, 11 << WindowDescriptor.shift.exponent))
-"""Header of a stored frame: a window of 2 MiB, no content size, no checksum, as clp-s itself writes them."""
+"""Header of a stored frame: a window of 2 MiB (2^(10 + 11)), no content size, no checksum, as clp-s itself writes."""
 
 
 def raw_block_header(size: int, *, last: bool) -> bytes:

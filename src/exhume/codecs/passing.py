@@ -134,7 +134,7 @@ class PayloadStream:
         for used, content, is_end in zstd_stream(self._fed(), FEED):
             yield content
             if one and is_end:
-                self.end(self.consumed - used)
+                self.end(self.consumed - used)  # `used` are the stored bytes of the frame
                 return
         if one:
             raise CodecError(_CUT.format(self._codec), actual=f"{counted(self.consumed, 'bytes')} without an end")
@@ -344,9 +344,9 @@ def _snappy(pieces: Iterator[bytes], stream: PayloadStream) -> Iterator[bytes]:
                     raise CodecError("snappy: truncated block")
                 length -= len(part)
                 yield from made.full()
-        elif kind == 1:
+        elif kind == 1:  # 4 to 11 bytes; the upper three bits of the tag are the highest of the offset
             made.copy(tag >> 5 << 8 | held.number(1), ((tag >> 2) & 7) + 4)
-        else:
+        else:  # 1 to 64 bytes
             made.copy(held.number(2 if kind == 2 else 4), (tag >> 2) + 1)
         yield from made.full()
     if made.total != stated:

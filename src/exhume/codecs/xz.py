@@ -116,7 +116,7 @@ class NewerLiblzma:
             stored, size = lzma2_extent(data)
             if not 0 < size <= max_size:
                 return None
-            # This engine only reads containers.
+            # This engine only reads containers; `out` is the size of the content.
             return Decoded(engine(_as_xz(data[:stored], size), out=size), stored)
         except (CodecError, RuntimeError, ValueError, MemoryError):
             return None
@@ -238,9 +238,9 @@ def lzma2_fast(data: Buffer) -> bytes:
     maintain; where they share most of a line (logs, addresses), the tree finds better ones.
     """
     found = _encoder().MatchFinder
-    # Preset 0 with `EXTREME`.  The depths are how many candidates for a match are tried.
     sample = data[len(data) // 2 :][:REDUNDANCY_SAMPLE]
     alike = REDUNDANT * len(deflate_compress(sample, "deflate", 1)) < len(sample)
+    # Preset 0 with `EXTREME`.  The depths are how many candidates for a match are tried.
     options = _encoder().Options().set_preset(EXTREME).set_lc(4).set_pb(0).set_nice_len(48)
     if alike:
         return _raw_lzma2(data, options.set_mf(found.BinaryTree4).set_depth(16))

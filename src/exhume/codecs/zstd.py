@@ -301,7 +301,8 @@ def zstd_partial(data: Buffer, *, max_size: int) -> tuple[bytes, int, bool]:
 def zstd_survivors(data: Buffer, *, max_size: int) -> Iterator[tuple[int, bytes, bool]]:
     """Decode the frames at the start of `data` as `zstd_partial` does; yield end, output, and whether it is complete.
 
-    Stops after the first damaged frame, or before bytes that are not a frame.
+    The first frame is tried whatever its bytes are, so that there is at least one result: `(0, b"", False)` if nothing
+    can be decoded.  Stops after a damaged frame, or before bytes that do not begin with the magic number of another.
     """
     view, at, whole = memoryview(data), 0, True
     while whole and (not at or view[at : at + len(ZSTD_MAGIC)] == ZSTD_MAGIC):
@@ -320,7 +321,7 @@ def zstd_all(data: Buffer, max_size: int, size: int | None) -> Decoded:
 def zstd_frame(data: Buffer, level: int) -> bytes:
     """Compress data to one frame that states its size, with the parameters that zstd uses for an unknown size.
 
-    Those that it chooses for up to 256 KiB make dictionaries up to 10 % larger.
+    Those that it chooses for a known size of up to 256 KiB make the dictionaries of an archive up to 10 % larger.
     """
     how = zstandard.ZstdCompressionParameters.from_level(level, write_content_size=True)
     made = zstandard.ZstdCompressor(compression_params=how).compress(data)

@@ -211,7 +211,11 @@ Made = tuple[Any, Sequence[int], Counter[str]]
 
 
 class _RowQuery(Query):
-    """One pass over the messages of a table that makes record batches of them; methods override those of `Query`."""
+    """One pass over the messages of a table that makes record batches of them; methods override those of `Query`.
+
+    A `reference` is a mention of a split file in the manifest.  `candidates` are its channels that may be read, and
+    `accepts` decides about each; `latched` yields the messages that are replayed before the time range.
+    """
 
     def __init__(self, rows: MessageRows, *query: Any) -> None:
         super().__init__(*query)
@@ -231,9 +235,11 @@ class _RowQuery(Query):
     def batch_messages(self, batch: Batch, numbers: list[int], pieces: list[IndexBlock]) -> Iterator[Made]:
         """The rows of the pieces (parts of the splits' indexes), in the order in which `numbers` names their cursors.
 
-        Raises the error that ended the reading of the messages, after the rows before it.
+        The kernel makes them if it accepts all messages.  Raises the error that ended the reading of the messages,
+        after the rows before it.
         """
         columns = self._rows.columns
+        # `VALUES`: nothing but the values of the messages is needed.
         made = columns and columns.batch(self._rows.schema, numbers, KernelBatch(batch, pieces, VALUES).parts)
         if made:
             yield made

@@ -97,7 +97,10 @@ _QUERIES: Final[dict[str, list[dict[str, Any]]]] = {
         _list_of("message_allow_list", _STRING),
     ],
 }
-"""Candidate fields of `Query`; its members are known by name, their order and optionality are not.  First: ours."""
+"""Layouts of `Query`, which are tried in turn for a manifest without a registry; the first is what our writer writes.
+
+The members are known by name; which of them there are, and which are optional, is not.
+"""
 
 _STATISTICS: Final[dict[str, list[dict[str, Any]]]] = {
     "counts, bytes and times": [
@@ -113,7 +116,7 @@ _STATISTICS: Final[dict[str, list[dict[str, Any]]]] = {
         _field("byte_count", "uint64"),
     ],
 }
-"""Candidate fields of the per-object statistics of a split declaration.  First: ours."""
+"""Layouts of the statistics of an object in a split declaration, tried in turn; the first is that of our writer."""
 
 
 def _manifest_registry(query: list[dict[str, Any]], statistics: list[dict[str, Any]]) -> str:

@@ -99,7 +99,7 @@ class _Queue:
         """Queue the messages of one column: `places` has their indexes in `messages`, `channels` only theirs."""
         self._messages, self._column, self._channels = messages, column, channels
         self.places = places
-        self._names = {number: channel.declaration.identifier for number, channel in channels.items()}
+        self._names = {number: channel.declaration.identifier for number, channel in channels.items()}  # GUIDs
         self._numbers, self._times = messages.numbers[places], messages.times[places]
         self._sizes = messages.sizes[places]
         self._at = 0

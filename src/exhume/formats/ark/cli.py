@@ -1,8 +1,8 @@
 """Additions of Ark logs to the command line: options, `exhume cat` and `exhume search`.
 
 `CLI` at the end registers them; the commands themselves are in `exhume.cli`, which passes a `Run` (output, notes and
-options of one call).  A log has channels of messages, which are called topics on the command line.  Latched messages
-are those that a reader who starts later gets first.
+options of one call; `machine` is whether `--json` was passed).  A log has channels of messages, which are called topics
+on the command line.  Latched messages are those that a reader who starts later gets first.
 """
 
 from __future__ import annotations

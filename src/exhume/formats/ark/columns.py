@@ -139,9 +139,11 @@ class Columns(NamedTuple):
     """Type names of variants; see `Shape.text`."""
 
     def batch(self, schema: Any, order: list[int], pieces: list[Any]) -> tuple[Any, Any, Counter[str]] | None:
-        """The record batch of messages, in the order and form that `ark_json` takes; None if any is not accepted.
+        """The record batch of messages; None if any is not accepted.
 
-        Also the size in bytes of each message, and the number of values that did not fit.
+        `pieces` are tuples of messages, their times and short identifiers, and by these programs and text (see
+        `ark_json`); `order` is the number of the piece of each message in turn.  Also returns the size in bytes of each
+        message, and the number of values that did not fit.
         """
         made = ark_columns(order, pieces, self.packed, self.texts, ROOM)
         return None if made is None else self.shaped(schema, made)

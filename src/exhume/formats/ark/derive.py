@@ -144,6 +144,7 @@ def write_snippet(
     `WriterError` for an empty range and patterns that would be refused on reading, `UnsupportedOperationError` for a
     log that is not on the local disk.
     """
+    # `stop_ns` itself is not shown, but a filter's maximum is.
     stop = None if stop_ns is None else stop_ns - (1 if MAXIMUM_TIME_INCLUSIVE else 0)
     if start_ns is not None and stop is not None and stop < start_ns:
         raise WriterError("the time range is empty", expected=f"more than {start_ns}", actual=stop_ns)

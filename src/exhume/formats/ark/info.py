@@ -3,6 +3,8 @@
 A channel is a named series of messages; it belongs to a column, which is a group of channels whose messages share split
 files.  The index of a split, and the statistics in the manifest, both say how many messages of each channel it has.  A
 `reference` is one mention of a split in the manifest; several sections may refer to one split with different filters.
+Its `rank` is its number among all; its `acceptance` has the filters that apply to it.  A log `is_sound` if its manifest
+was read with a schema, so that the statistics in it are those that were written.
 """
 
 from __future__ import annotations
@@ -130,7 +132,8 @@ class StatisticsTrust(enum.Enum):
 
 def build_info(reader: ArkLog, trust: StatisticsTrust = StatisticsTrust.NONE) -> ArkInfo:
     """Count messages by the indexes of splits, or by the manifest's statistics (`verify` compares the two)."""
-    # `trusted` are the splits whose statistics in the manifest can be trusted; the indexes of others are read.
+    # `stated` are the statistics in the manifest; `trusted` are the splits for which they do; the indexes of others are
+    # read.
     errors = [finding for finding in reader.loaded.findings if finding.is_problem]
     totals: dict[tuple[int, str, str], list[Any]] = {}  # by section, column and GUID of the channel
     missing: list[str] = []
@@ -144,6 +147,7 @@ def build_info(reader: ArkLog, trust: StatisticsTrust = StatisticsTrust.NONE) ->
     # Add up the messages of each channel: [messages, bytes, first time, last time, is estimated].
     for reference in reader.references:
         found, is_complete = stated[reference.rank]
+        # From here on: whether the numbers are exact.
         is_complete = is_complete and reader.is_sound and reference.rank in trusted
         if reader.is_missing(reference.identifier):
             missing.append(reference.identifier)

@@ -7,6 +7,7 @@ A split is a file of messages: header, index (an entry per message), messages.  
 byte each, to the GUIDs of objects (channels).  A compressed message ends in a footer with its size and codec.  A
 serializable file is an rbuf object, a trailer with its type and schema registry, and a footer with the sizes of both.
 The modules of `exhume_ksy` are generated from the specifications: `facts` has offsets and sizes, `fast` the readers.
+`read` and `reading` turn the errors of these readers into errors of a rule; `where` is the place of `data` in its file.
 
 Spec: ark_log.txt, Split File Format, Manifest File Format; rbuf wire format.
 """
@@ -106,7 +107,10 @@ class TypeMapping(NamedTuple):
 
 
 class SplitHeader(NamedTuple):
-    """The header of a split file.  Spec: ark_log.txt, Split File Format."""
+    """The header of a split file: `item_count` indexed messages, in an index of at most `maximum_count` entries.
+
+    Spec: ark_log.txt, Split File Format.
+    """
 
     identifier: str
     index_offset: int
@@ -301,7 +305,7 @@ def parse_serializable_file(data: bytes, where: Span) -> SerializableFile:
     # The footer is at the end, and states the sizes of trailer and content before it.
     footer_at = size - TRAILER_FOOTER_SIZE
     with reading(where, TRAILER_SIZES):
-        footer, _ = read_file_footer(data, footer_at, size, footer_at)
+        footer, _ = read_file_footer(data, footer_at, size, footer_at)  # last: the most bytes that it may state
     trailer_size, content_size = footer.len_trailer, footer.len_content
     at = FooterFacts.at
     if footer.version != 1:
@@ -328,7 +332,7 @@ def parse_serializable_file(data: bytes, where: Span) -> SerializableFile:
 
 
 def parse_file_footer(data: bytes, before: int = NO_BOUND) -> FileFooter | None:
-    """The footer that ends a serializable file, preceded by `before` bytes; None if there is none."""
+    """The footer that ends a serializable file, preceded by `before` bytes; None if there is none that fits these."""
     at = len(data) - TRAILER_FOOTER_SIZE
     try:
         return read_file_footer(data, at, len(data), before)[0] if at >= 0 else None

@@ -4,7 +4,9 @@ Messages that the kernel does not accept are decoded as everywhere else, which r
 
 A query reads splits (files of messages) through cursors, one for each use of a split, and merges their messages by
 time.  It passes them on in batches: a batch has its cursors, index entries for each (`IndexBlock`, a piece), and
-`numbers`, the number of the cursor that each message comes from, in order.
+`numbers`, the number of the cursor that each message comes from, in order.  `latched` yields messages that are replayed
+before.  `cursor.unpack` decompresses messages, and is None if they are not compressed.  `skips(error)` is whether the
+query skips damaged messages, and adds the error to its findings.
 
 Spec: none; the JSON of a message is documented in `docs/formats/ark.md`.
 
@@ -145,6 +147,7 @@ def raw_of(
     log: ArkLog, query: dict[str, Any], *, findings: list[Finding], jobs: int = 1
 ) -> Iterator[bytes | memoryview]:
     """The bytes of all messages of a query, back to back, in chunks; see `lines_of`."""
+    # Processes decompress; messages that are not compressed cost more to pass from a process than to read here.
     if is_packed(log) and (jobs or cpu_count()) > 1:
         found = read_spans(log, partial(read_query, RawQuery), query, findings=findings, jobs=jobs)
     else:
@@ -191,7 +194,10 @@ class KernelBatch:
     """The messages of a batch, in the form that the kernel takes."""
 
     def __init__(self, batch: Batch, pieces: list[IndexBlock], form: int) -> None:
-        """Collect what the kernel needs of a batch: for each cursor stored bytes, times, channels and tables."""
+        """Collect what the kernel needs of a batch: for each cursor stored bytes, times, channels and tables.
+
+        `form` is LINES or VALUES.
+        """
         self.cursors: list[SplitCursor] = [cursor for cursor in batch.cursors if isinstance(cursor, SplitCursor)]
         self.pieces = pieces
         # The messages of each cursor as they are in the file; none if it takes no part in the batch.
@@ -242,7 +248,7 @@ class LineQuery(Query):
             if registry is not None:
                 check_value(decoder_for(registry, channel.type), data, data.span)
             else:
-                deque(data, 0)
+                deque(data, 0)  # read all chunks and drop them
         except ExhumeError as error:
             if not self.skips(error):
                 raise
@@ -361,7 +367,7 @@ class RawQuery(Query):
         assert isinstance(cursor, SplitCursor)
         if others or cursor.unpack is not None:
             return None
-        runs = ark_runs(piece.offset, piece.size, 0, UNBOUNDED) or []
+        runs = ark_runs(piece.offset, piece.size, 0, UNBOUNDED) or []  # without gaps, however long
         if len(runs) != 1:
             return None
         start, stop = runs[0][:2]

@@ -275,7 +275,7 @@ def _locate_split(source: Source, hit: int, limits: Limits) -> CarvedArchive | N
         header = parse_split_header(head, source.span(hit, hit + len(head)))
     except ExhumeError:
         return None
-    room = source.size - hit
+    room = source.size - hit  # bytes that there are; `window` below is these, and offsets of the split count in it
     if not _plausible(header):
         return None
     window = source.window(hit, source.size)
@@ -285,6 +285,7 @@ def _locate_split(source: Source, hit: int, limits: Limits) -> CarvedArchive | N
     index = split.read_entries(0, present) if present else b""
     entries = parse_index(index)
     end = entries["ofs_data"].astype(np.int64) + entries["len_data"].astype(np.int64)
+    # Whether the short identifier of each entry is in the header.
     known = np.frombuffer(split.known_objects(), np.bool_)[entries["object_identifier"]]
     if present and int(known.sum()) * 2 < present:
         return None

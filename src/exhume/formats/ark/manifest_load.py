@@ -85,7 +85,7 @@ def load_manifest(data: bytes, where: Span) -> LoadedManifest:
             field_path=failure.field_path if failure is not None else None,
         ) from failure
     manifest, value, registry, name, used, notes = loaded
-    if used < len(content):
+    if used < len(content):  # the rest is a trailer whose magic is damaged (`allow_rest`)
         findings.append(TRAILER_MAGIC.finding(span=trailer_magic_span(data, where)))
     findings.append(SCHEMA_SOURCE.finding(f"{SchemaSource.BUILT_IN} ({name})", span=where))
     findings += notes
@@ -161,7 +161,8 @@ def _load_built_in(content: bytes, where: Span, *, allow_rest: bool) -> _Candida
 def _load_opaque_filter(content: bytes, where: Span, *, allow_rest: bool) -> _Candidate | None:
     """Decode a manifest of one section whose filter has unknown fields, and keep the filter as bytes; None if it fails.
 
-    The filter ends the section and its group: it is what a schema without it leaves of the group (a wrong length).
+    The filter is the last field of the section, and the section the last value of its group.  So a schema without the
+    filter leaves the bytes of the filter over at the end of the group, which is noted as a wrong length.
     """
     for name in assumptions.manifest_registries():
         registry = _without_filter(candidate_registry(name))

@@ -332,8 +332,9 @@ class McapChunkMaker:
     ) -> Iterator[tuple[McapPiece | LargeRow, int]]:
         """Yield the messages of a query as parts of the file, each with its number of messages.
 
-        Messages are collected up to `PIECE_BYTES`.  A large one, above `LARGE` or the limit `payload_size`, is a part
-        by itself.  The error of a damaged message is raised after the part with the messages before it.
+        `query` has the arguments of `messages`; skipped messages add to `findings`.  Messages are collected up to
+        `PIECE_BYTES`.  A large one, above `LARGE` or the limit `payload_size`, is a part by itself.  The error of a
+        damaged message is raised after the part with the messages before it.
         """
         held: list[Row] = []
         held_size, damage = 0, None
@@ -383,7 +384,10 @@ class McapChunkMaker:
     def _stored(
         self, log: ArkLog, query: dict[str, Any], findings: list[Finding], numbers: dict[str, int]
     ) -> Iterable[tuple[int, int, Any]]:
-        """Return `(channel number, time in ns, data)` of each selected message; values if JSON is wanted."""
+        """Return `(channel number, time in ns, data)` of each selected message; data is JSON if that is wanted.
+
+        `numbers` are the channel numbers of the MCAP file, by GUID.
+        """
         if self._as_json:
             parts = read_query(ValueQuery, log, query, findings)
             values = chain.from_iterable(values for values, _ in parts)

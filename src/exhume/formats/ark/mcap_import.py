@@ -122,6 +122,7 @@ class _BatchAdder:
                 continue
             for one, time_ns, data in messages.one_by_one(start, stop):
                 channel = self.channels[one]
+                # `append` compresses the message, `add` takes it as it is stored.
                 add = channel.column.append if one in self._unpacked else channel.column.add
                 add(channel.declaration, time_ns, data)
 

@@ -269,7 +269,7 @@ class JoinedFile:
         total, more = self._summary.statistics, piece.summary.statistics
         for channel, count in more.channel_message_counts.items():
             total.channel_message_counts[channel] = total.channel_message_counts.get(channel, 0) + count
-        if total.message_count:
+        if total.message_count:  # without messages, the times of `total` are 0 and mean nothing
             more.message_start_time = min(total.message_start_time, more.message_start_time)
             more.message_end_time = max(total.message_end_time, more.message_end_time)
         total.message_start_time, total.message_end_time = more.message_start_time, more.message_end_time
@@ -282,7 +282,7 @@ class JoinedFile:
         records, kinds, summary = library("records"), library("opcode").Opcode, self._summary
         builder = library("data_stream").RecordBuilder()
         # The rest of the data section: what no piece declares, and its end (0: without a checksum).
-        schemas = {self._declared.channels[channel - 1][2] for channel in self._channels}
+        schemas = {self._declared.channels[channel - 1][2] for channel in self._channels}  # numbers; 0: none
         for channel in range(1, len(self._declared.channels) + 1):
             if channel not in self._channels:  # without messages
                 self._declared.write(builder, channel, schemas)
@@ -311,6 +311,7 @@ class JoinedFile:
         for offset in offsets:
             offset.write(builder)
         # The checksum covers the summary and the footer up to the checksum itself, so the footer is written twice.
+        # It states where the summary starts (`_size`), and where the places of the groups do.
         footer = records.Footer(self._size, self._size + start, summary_crc=0)
         data = builder.end()
         footer.write(builder)

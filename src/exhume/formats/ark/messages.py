@@ -122,7 +122,7 @@ class Decompressor:
         self._number = CODEC_NUMBERS[codec]
 
     def decode(self, stored: bytes, span: Callable[[], Span], findings: list[Finding] | None = None) -> bytes:
-        """The message held in `stored`.
+        """The message held in `stored`; `span` makes its place, and is called only for errors and findings.
 
         Raises the errors of rules ARK-401, ARK-402, ARK-404 and `LimitExceededError`; appends ARK-403 and ARK-405 to
         `findings`.

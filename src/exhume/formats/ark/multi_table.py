@@ -71,6 +71,7 @@ class _TablesQuery(Query):
         # For each cursor, by short identifier: the number of the table (None: of none), for the kernel as a byte.
         owners = [[self._tables.get(identifier) for identifier in cursor.identifiers] for cursor in gathered.cursors]
         heads = [[None if table is None else bytes([table]) for table in owner] for owner in owners]
+        # The last item of a part is the text before each message's value; here that is the byte of its table.
         parts = [(*part[:4], head) for part, head in zip(gathered.parts, heads, strict=True)]
         columns = [rows.columns for rows in self._rows]
         tables = ark_tables(numbers, parts, [(one.packed, one.texts) for one in columns if one is not None], ROOM)
@@ -79,7 +80,7 @@ class _TablesQuery(Query):
         for number, (rows, made) in enumerate(zip(self._rows, tables, strict=True)):
             if made is None:
                 unread.append(number)
-            elif made[0]:
+            elif made[0]:  # times of messages: there are some
                 assert rows.columns is not None
                 yield number, rows.columns.shaped(rows.schema, made)
         # Tables that it left are read message by message; the first error in time is raised at the end.

@@ -4,6 +4,10 @@
 # An index is bytes: an entry of fixed size for each message of a split file, with time, offset, size and a short
 # identifier (one byte), which stands for a channel.  `ArkSplitIndexEntry` and its reader are generated from the
 # specification.
+#
+# Arguments: `index`, the entries; `known` and `wanted`, a flag for each of the 256 short identifiers; `times`,
+# `offsets`, `sizes`, a number for each message; `objects`, the short identifier of each; `first`, `stop`, a range of
+# messages.
 
 from array import array
 
@@ -33,7 +37,8 @@ cdef int64_t ark_next(const unsigned char[::1] index, int64_t at, ArkSplitIndexE
     return after
 
 
-# The wanted entries of an index as columns, each with a flag for a bad one; see pykernel.py.
+# The wanted entries of an index as columns, each with a flag for a bad one; see pykernel.py.  The first column, the
+# numbers of the entries, is None if all are wanted.
 def ark_entries(const unsigned char[::1] index not None, int64_t file_size, const unsigned char[::1] known not None,
                 const unsigned char[::1] wanted not None):
     cdef int64_t at = 0, end = index.shape[0]
@@ -105,7 +110,9 @@ def ark_statistics(const unsigned char[::1] index not None, uint64_t low, uint64
     return [(short, counts[short], totals[short], lows[short], highs[short]) for short in range(256) if counts[short]]
 
 
-# The positions of faulty entries, a list for each kind of fault; see pykernel.py.
+# The positions of faulty entries, a list for each kind of fault; see pykernel.py.  `header_size` and
+# `[index_start, index_stop)` are bytes of the file that no message may use.  `before` and `reach` are the offset of the
+# previous message and the end of the messages so far; the overlaps are None once an offset is lower than `before`.
 def ark_faults(const unsigned char[::1] index not None, int64_t file_size, const unsigned char[::1] known not None,
                int64_t header_size, int64_t index_start, int64_t index_stop):
     cdef int64_t at = 0, end = index.shape[0], number = -1, offset, stop, before = 0, reach = 0
@@ -142,6 +149,7 @@ def ark_runs(const int64_t[:] offsets not None, const int64_t[:] sizes not None,
     """Join messages at most `gap` bytes apart, within one window of 2^`window` bytes, to runs to be read at once.
 
     Each run is (start, end, first message, one past the last).  None if the offsets are not in ascending order.
+    `before` is the offset of the previous message, `reach` the end of all messages so far, `end` that of the run.
     """
     cdef Py_ssize_t number, count = offsets.shape[0], first = 0
     cdef int64_t offset, size, start = 0, end = 0, reach = 0, before = 0

@@ -204,6 +204,7 @@ def make_each(
     `jobs` are processes; with several, `make` and its results have to be picklable. `make` has to consume all messages
     of its batch. Skipped messages add to `findings`. A damaged message raises its error after the results before it.
     """
+    # One process makes a result for each BATCH messages; several make one for each time range.
     alone, shared = (partial(_read_messages, make, size) for size in (BATCH, None))
     if (jobs or cpu_count()) == 1:
         return alone(log, query, findings)
@@ -235,7 +236,7 @@ def read_query(
         query.get("topics"),
         start,
         query.get("stop_ns"),
-        True,
+        True,  # decode
         bool(query.get("reverse")),
         query.get("on_error", "raise"),
         findings,
@@ -282,7 +283,7 @@ def read_spans(
         yield from (whole or read)(log, query, findings)
         return
     start, reverse = query.get("start_ns"), bool(query.get("reverse"))
-    replayed = {**query, "stop_ns": start}  # from `start_ns` to there is nothing, so only latched messages
+    replayed = {**query, "stop_ns": start}  # an empty range, so that only latched messages are read
     if start is not None and not reverse:
         yield from read(log, replayed, findings)
     yield from _results_until_error(
@@ -299,7 +300,7 @@ def _spans(log: ArkLog, query: dict[str, Any]) -> list[tuple[int, int]] | None:
     """
     start, stop = query.get("start_ns") or 0, query.get("stop_ns")
     last = TIME_MAX if stop is None else stop - 1
-    # Not to be run: it only decides which channels are wanted.
+    # Not to be run: it only decides which channels are wanted.  `False`: neither decoded nor in reverse.
     narrowed = Query(log, query.get("topics"), start, stop, False, False, "raise", None)
     samples: list[tuple[int, float]] = []
     for each in log.readable(query.get("on_missing")):

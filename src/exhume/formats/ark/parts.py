@@ -18,7 +18,10 @@ from exhume.parts import Part, Selection
 
 
 def plan(archive: ArkArchive | ArkLogSet, size: int | None, options: dict[str, Any]) -> Iterator[Part]:
-    """One part for each split that may hold messages of the selected channels; no split file is read."""
+    """One part for each split that may hold messages of the selected channels; no split file is read.
+
+    `size` is not used as a number, since a split is not divided; None requests one part for all.
+    """
     if not isinstance(archive, ArkArchive):
         archive.messages()  # raises for a directory of several logs: one has to be named
         return

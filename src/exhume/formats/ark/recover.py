@@ -306,8 +306,9 @@ def _listed(split: Split, reference: SplitReference, notes: list[str]) -> tuple[
     missing = header.item_count - len(found)
     if not missing:
         return found, 0
-    # Entries are those that fit, up to the first that does not.  A count that reaches over messages, or outside the
-    # file, is wrong if the index is too small for it: then it does not state how many are lost.
+    # Entries up to the first that does not fit are kept.  The header counts more; the others are lost, unless the count
+    # is damaged itself: it exceeds the slots of the index (`maximum_count`), and other bytes follow the entries.  Then
+    # it does not state how many are lost, and 0 is returned.  `header` is still the one that was read.
     fits = _usable_entries(split, reference, found)
     wrong = np.flatnonzero(~fits)
     kept = found[: int(wrong[0])] if len(wrong) else found

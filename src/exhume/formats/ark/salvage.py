@@ -355,6 +355,7 @@ class _Salvage:
                 return
             start, stop, why = lost[0]
             self._account_rest(found, at, max(at, start))
+            # The lost message is from `start` (or the start of this range) to `at`, where the loop continues.
             at, start = min(end, stop), max(at, start)
             self.report.add_span(source.span(start, at), Outcome.LOST, "message", why.message, why.code)
 

@@ -135,6 +135,7 @@ def split_sections(identifier: str, source: Source, codec: str | None, limits: L
     spare_end = min(header.index_offset + capacity * ENTRY_SIZE, first_data)
     # Header and index, each followed by its padding.
     out = [Section(f"{label} header", source.span(0, header.size), schema="ark_split::file_header")]
+    # The first byte in use after the header; what is before it is padding if it is zeros (1 MiB is examined at most).
     first_use = min([header.index_offset, *(start for start, _ in runs if start >= header.size)])
     if first_use > header.size and not any(source.read_at(header.size, min(first_use - header.size, 1 << 20))):
         padding = source.span(header.size, first_use)
@@ -152,7 +153,7 @@ def split_sections(identifier: str, source: Source, codec: str | None, limits: L
         name = f"{label} messages" if len(runs) == 1 else f"{label} messages {number}"
         out.append(Section(name, source.span(start, end), SectionKind.DATA))
         out += _messages(limits, split, label, name, inside[number], codec)
-    # The first truncated message takes the remainder of the file.
+    # The first truncated message that begins in the file takes what remains after all that is whole.
     for position, start in [one for one in cut if one[1] < source.size][:1]:
         start = max(start, *(end for _, end in runs), index_end)
         note = f"truncated: {counted(len(cut), 'messages')}, the first is message {position}"

@@ -263,7 +263,7 @@ class Split:
     ) -> IndexBlock:
         """Return parsed index entries as a block.
 
-        `places` are their slots; `known` and `wanted` mark channels by number.
+        `places` are their slots; `known` and `wanted` have a flag for each of the 256 short identifiers.
         """
         taken, times, offsets, sizes, objects, bad = ark_entries(entries, self.source.size, known, wanted)
         block = IndexBlock(times, offsets, sizes, objects, range(len(times)) if taken is None else taken, bad, places)

@@ -118,7 +118,7 @@ class MessageCheck:
                 footer: list[Finding] = []
                 if self._check_large(offset, size, decoder, notes, footer):
                     if notes is not None:
-                        notes[:0] = footer
+                        notes[:0] = footer  # before those on the value; they count only for a message read in windows
                     return None
                 data = self._split.source.read_at(offset, size)
             try:

@@ -303,7 +303,9 @@ class Catalog:
                 if last is not None and (last[0], last[1] is None) != (found[0], found[1] is None):
                     yield last  # a new name, or a directory of the same name: no other chunk has this entry
                 last = found
-                after_directory = f"{path[:cut]}0"  # "0" follows "/", so this sorts after everything in the directory
+                # "0" follows "/", so this sorts after everything in the directory.  The index has only the first
+                # `KEY_SIZE` characters of a path; after the last row of a batch, another query follows in any case.
+                after_directory = f"{path[:cut]}0"
                 if cut >= 0 and low < after_directory and len(after_directory) <= KEY_SIZE and done < len(rows):
                     low, offset = after_directory, 0
                     break

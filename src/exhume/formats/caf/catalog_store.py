@@ -127,7 +127,10 @@ class SqliteGuard:
 
 
 def _may_read(action: int, first: str | None, second: str | None, database: str | None, view: str | None) -> int:
-    """Authorize reading of known tables, functions and pragmas, and nothing inside views. Called by SQLite."""
+    """Authorize reading of known tables, functions and pragmas, and nothing inside views. Called by SQLite.
+
+    `first` is the table or the pragma, `second` the function; `view` is the view or trigger that the access is from.
+    """
     if view is None and (
         action in _READING
         or (action == sqlite3.SQLITE_READ and first in _READABLE)
@@ -376,7 +379,7 @@ class SqlalchemyStore(Store):
             self._connection = self._engine.connect()
             if create:
                 self._create()
-            for guard in self._guards[-1:]:
+            for guard in self._guards[-1:]:  # that of this connection, if the database is a SQLite file
                 guard.check_schema()
             views = sqlalchemy.inspect(self._engine).get_view_names() if self._engine.dialect.name != "sqlite" else ()
             if not {"caf_files", "file_locations"}.isdisjoint(views):

@@ -110,7 +110,7 @@ def iter_index(
     original bytes.
     """
     escape, special = ESCAPES[order], _SPECIAL[order]
-    if order == "insertion":
+    if order == "insertion":  # the TypeScript writer spells such a name as the text that it has become
         raw = NO_RAW
     yield PREFIX
     comma = b""
@@ -276,6 +276,7 @@ class Chunk:
         """Add a new member if it fits; this is the fast path for many small members."""
         start, size = self.position, len(data)
         end = start + size
+        # As `index_size_with` computes it; no comma precedes the first entry.
         index = self.index_size + name.spelled + PUNCTUATION + len(str(start)) + len(str(end)) - (not self.files)
         if name.text in self.files or index > self.max_index or end + index + FOOTER_SIZE > self.limit:
             return False

@@ -119,9 +119,10 @@ def _enter(catalog: str, writer: CafWriter) -> None:
 
 
 def _report(run: Run, writer: CafWriter, skipped: list[tuple[str, str]]) -> ExitCode:
-    """Print the result of `create`; return `ExitCode.LOSS` if files were skipped or names were changed.
+    """Print the result of `create`, with `--json` (`run.machine`) as JSON.
 
-    `skipped` has the path and the reason of each file that was left out.
+    Returns `ExitCode.LOSS` if files were skipped or names were changed.  `skipped` has the path and the reason of each
+    file that was left out.
     """
     chunks = [
         {

@@ -99,7 +99,7 @@ class _Number:
 
 
 class _Parser:
-    """Recursive descent over UTF-8 bytes; every `_x(pos)` returns the position after what it read."""
+    """Recursive descent over UTF-8 bytes.  `where` is the index in the file; `lenient` allows trailing commas."""
 
     def __init__(self, data: bytes, where: Span, limits: Limits, lenient: bool = False) -> None:
         self.data, self.where, self.limits, self.lenient = data, where, limits, lenient
@@ -130,7 +130,7 @@ class _Parser:
         index.finish()
         index.problems.sort(key=lambda problem: problem.start)
 
-    # -- tokens
+    # -- tokens; what a method returns for `pos` ends with the position after what it read there
 
     def _blank(self, pos: int) -> int:
         """Skip white space."""

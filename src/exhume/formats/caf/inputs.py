@@ -172,6 +172,7 @@ def _add_small(writer: CafWriter, files: list[PlannedFile]) -> int:
     if not files:
         return 0
     paths, names, sizes = zip(*files, strict=True)
+    # The bytes of all files, each in a space of its planned size, and for each whether it has this size.
     data, whole = read_files(_encoded(paths), list(sizes))
     view = memoryview(data)
     total: int = sum(sizes)

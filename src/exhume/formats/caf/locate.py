@@ -89,8 +89,9 @@ def _findings(index: Index) -> tuple[Finding, ...]:
 def _read(source: Source, ofs_index: int, limits: Limits) -> tuple[Index, int]:
     """The index at an offset and where its text ends (or breaks).
 
-    Only a fraction of the possible bytes is read, however often an image repeats the head of an index: the window grows
-    only if the text does not break off, and the last step found new entries or less than `name_size` bytes.
+    The first bytes are a window, which grows as long as two things are true: the text breaks off at the end of the
+    window and not before, and the last step brought new entries, or the window is small enough to be all one name
+    (limit `name_size`).  So an image that repeats the head of an index does not cause much reading.
     """
     room = min(source.size - ofs_index, limits.structure_size)
     limits = limits._replace(depth=min(limits.depth, DEPTH))
@@ -100,7 +101,8 @@ def _read(source: Source, ofs_index: int, limits: Limits) -> tuple[Index, int]:
         index = parse_partial(source.read_at(ofs_index, size), where, limits)
         if index.end >= 0:
             return index, ofs_index + index.end
-        broken = index.broken.span.start - where.start if index.broken and index.broken.span else 0
+        broken = index.broken.span.start - where.start if index.broken and index.broken.span else 0  # in the window
+        # Not the source but the limit keeps the window from growing: raise its error.
         if size == limits.structure_size < source.size - ofs_index:
             limits.check("structure_size", size + 1, where)
         stuck = size > limits.name_size and len(index) == entries

@@ -103,7 +103,9 @@ cdef bint caf_entry(const unsigned char* text, Py_ssize_t at, Py_ssize_t size, C
     return True
 
 
-# Looks for a name in a part of an index; the result is `IndexWalk` in pykernel.py.
+# Looks for a name in a part of an index.  The result is `IndexWalk` in pykernel.py: where the entries end that were
+# read; whether the last of the index is one of them; whether all names are ASCII; the range of the last entry with the
+# name, or None; whether other names continue it with `/`; and the entries that the caller has to decode.
 def caf_walk(const unsigned char[::1] text not None, Py_ssize_t at, bytes name not None):
     cdef Py_ssize_t size = text.shape[0], want = len(name), stop = at
     cdef const unsigned char* base = &text[0] if size else NULL
@@ -120,7 +122,8 @@ def caf_walk(const unsigned char[::1] text not None, Py_ssize_t at, bytes name n
                 ended = True
             else:
                 break
-        # Compare the name.  One with escapes is left to the caller, and so is then whether it comes after the hit.
+        # Compare the name.  The caller decodes names with escapes.  It also gets the hits after the first of these, as
+        # the last of equal names counts.
         ascii = ascii and entry.ascii
         if entry.escaped:
             escaped.append((entry.name, entry.name + entry.size, entry.start, entry.end))

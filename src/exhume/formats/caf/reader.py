@@ -126,6 +126,7 @@ class CafArchive(MemberArchive):
         limits.check("index_size", self.index_size, footer)
         if self.index_size <= len(tail) - FOOTER_SIZE:
             self._parse(tail[-FOOTER_SIZE - self.index_size : -FOOTER_SIZE])
+        # `cost.wait` is 0 if requests do not take time; `cost.piece` are the bytes that are worth one request.
         elif not source.cost.wait:  # a local file: only the first byte of the index is checked now
             self._check_start(source.read_at(self.data_size, 1))
         elif self.index_size <= source.cost.piece:

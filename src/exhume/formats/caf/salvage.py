@@ -193,6 +193,7 @@ def _index_by_text(source: Source, limits: Limits, found: Recovery) -> Index | N
     left = READ_AGAIN * source.size
     # Try the places where an index may start, the last one first: take a whole index, else that with most entries.
     for tries, at in enumerate(itertools.islice(_starts(source), CANDIDATES)):
+        # `left` are the bytes that may still be read; without any, only those up to the place that was tried before.
         stop = source.size if left > 0 else max(next_start, at + MIN_INDEX)
         data = source.read_at(at, min(stop - at, source.size - at, limits.structure_size))
         left, next_start = left - len(data), at

@@ -93,11 +93,11 @@ def _run(source: Source, names: list[str], bounds: array[int]) -> SectionRun:
     return SectionRun(
         source.name,
         memoryview(bounds),
-        bytes(len(names)),
+        bytes(len(names)),  # zeros: all sections are alike, but for name and place
         make=make,
         names=lambda: map("file ".__add__, names),
-        claims=lambda first, last: True,
-        given_names=True,
+        claims=lambda first, last: True,  # no file has a schema, so that none of its fields can be missing
+        given_names=True,  # those in the chunk
     )
 
 

@@ -86,7 +86,7 @@ class Index:
     end: int = -1
     """Where the JSON object ends in the text (-1: it does not end); the same as `size` unless something follows it."""
     broken: ExhumeError | None = None
-    """Why reading stopped (only with `partial=True`); the entries before it are complete."""
+    """Why reading stopped (only set by `index.parse_partial`); the entries before it are complete."""
 
     def __len__(self) -> int:
         return len(self.names)

@@ -204,7 +204,8 @@ def index_order(index: Index) -> str:
     names = index.names
     keys = list(map(sort_key, names))
     by_bytes = all(map(le, keys, keys[1:]))
-    # Files were added in the order of their bytes.
+    # Files were added in the order of their bytes.  If an entry is flawed, that is unknown: then the index is taken for
+    # the order of adding.
     starts = index.starts if not index.flaws else [0] * len(names)
     written = sorted(range(len(names)), key=lambda i: (starts[i], i))
     as_added = insertion_order(names[i] for i in written) == names

@@ -6,6 +6,13 @@
 
 # `w` is the walk through a message (`RbufWalk` in native.pxi), `op` a row of the program, `c` a column.  As there,
 # functions with `at` and `end` return where the value ends, or -1 if the message is not accepted or does not fit.
+# After -1 the whole batch is dropped, so that nothing of `w` or the columns is restored.
+#
+# The walk has `ops`, the rows of the message's program; `columns`, all columns of the table (NULL: only check);
+# `[next, last)`, the columns for the remaining fields of the object being read; `room`, bytes that the columns may
+# still take; `lost`, times that became null; `nested`, how many values may still be within each other; `names`, the
+# strings of the message's program; `texts`, those of the columns.  `RbufOp.child` and `RbufShape.child` are the index
+# of the first row or column within; `flags`, RBUF_OPTIONAL and others.
 
 cdef struct RbufShape:  # a column as it is described
     # w: a number of `width` bytes, ?: boolean, g: GUID, t: time, s: string or bytes, l: list, a: list of fixed size,
@@ -15,7 +22,7 @@ cdef struct RbufShape:  # a column as it is described
     int64_t child   # the first column within
     int64_t count   # columns within, or elements of a list of fixed size
     int64_t width   # bytes of a value
-    int64_t text    # the name of an alternative's type
+    int64_t text    # the name of an alternative's type: its offset in the strings of the columns, and its bytes
     int64_t size
 
 cdef struct RbufColumn:
@@ -168,7 +175,7 @@ cdef int64_t column_list(RbufWalk* w, const RbufOp* op, RbufColumn* c, int64_t a
     at = rbuf_count(w, op, at, end, &count)
     if at < 0:
         return -1
-    # numbers are copied at once
+    # numbers are copied at once, unless they have absent ones among them: then each has to be marked
     if within.shape.kind == c"w" and element.flags == 0 and within.nulls == 0:
         size = count * within.shape.width
         if end - at < size or not column_put(w, within, w.data + at, size):
@@ -242,8 +249,8 @@ cdef int64_t column_json(RbufWalk* w, const RbufOp* op, RbufColumn* c, int64_t a
     cdef const char* texts = w.texts
     cdef RbufOp value = op[0]
     cdef int64_t before = c.data.size
-    value.flags = 0  # it is there
-    w.columns, w.out, w.texts = NULL, &c.data, w.names
+    value.flags = 0  # `column_value` has read the byte that says that it is there
+    w.columns, w.out, w.texts = NULL, &c.data, w.names  # print to the column, with the strings of the program
     at = rbuf_value(w, &value, at, end)
     w.columns, w.out, w.texts = columns, NULL, texts
     w.room -= c.data.size - before
@@ -350,7 +357,10 @@ cdef inline int64_t rbuf_bare(RbufWalk* w, const RbufOp* op, int64_t at, int64_t
 
 
 cdef bint rbuf_add(RbufMessage* one, RbufWalk* w) noexcept nogil:
-    """Add a message to the columns of `w`; return whether it was accepted."""
+    """Add a message to the columns of `w`; return whether it was accepted.
+
+    One without data, or of a channel without a program (`ops`), is for Python.
+    """
     if one.data == NULL or one.ops == NULL:
         return False
     w.ops, w.names, w.data, w.budget, w.objects = one.ops, one.texts, one.data, one.budget, one.objects

@@ -7,6 +7,9 @@ The values are those that `decoder` describes.
 An object is a header byte, its fields, and groups: blocks of fields that were added to its type later, each with number
 and size.  A removed field is still stored and not shown; a constant one is not stored.  A default costs elements, which
 are taken from a budget (`State.spend`), so that a short message cannot make large values.
+
+Arguments: `buf`, the message; `pos`, where to read; `end`, which must not be passed; `out`, the dictionary of the
+object; `state`, of the call: the budget, how many objects may still nest (`depth`), and `notes` on tolerated faults.
 """
 
 from __future__ import annotations
@@ -210,13 +213,14 @@ class Compiler:
         """Fields of a group: once its bytes are used up, the remaining fields take their defaults."""
         whole = self._steps(fields)
         least = min(SIZE_CAP, sum(self._sizes.least(f) for f in fields))
+        # For each field alone: its steps, the function that adds its default, and the cost of that.
         single = [(self._steps((f,)), *self._defaults.filler((f,))) for f in fields if not f.constant]
 
         def read(buf: bytes, pos: int, end: int, state: State, out: dict[str, Any]) -> int:
             """Read the fields of a group. Fields that an older writer did not know get their defaults."""
             if end - pos >= least:
-                # Fields of variable size can still run out of bytes, but only in the middle of one: that is damage
-                # unless a field ends exactly where the group does.
+                # The group can still end early, as fields can take more than their fewest bytes.  If it ends between
+                # two fields, they are read again below, with defaults; in the middle of a field, that is damage.
                 start, depth = pos, state.depth
                 try:
                     for step in whole:
@@ -394,7 +398,7 @@ class Compiler:
             self.value_reader(value),
             key.type == "string" and not key.optional,
             self._sizes.least(key) + self._sizes.least(value),
-            cost_of(key) + cost_of(value) + 2,
+            cost_of(key) + cost_of(value) + 2,  # 2 for the pair itself
         )
 
 
@@ -432,7 +436,10 @@ def _text_step(name: str) -> Step:
 
 
 def group_failed(error: LayoutError, buf: bytes, pos: int, start: int) -> DecodeFailure:
-    """The failure for the header of a group at `pos` of a buffer, which is at `start` of its message."""
+    """The failure for the header of a group at `pos` of a buffer, which is at `start` of its message.
+
+    Either its first byte is wrong, or the size that it states passes the end.
+    """
     wrong = error.path == "magic" and not error.short
     return no_group(buf, pos, start) if wrong else failed(error, over=GROUP_SIZE, unit=" bytes")
 

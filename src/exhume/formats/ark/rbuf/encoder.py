@@ -265,6 +265,7 @@ class _Compiler:
         plain = (
             not element.optional and not element.packed_timespec and (element.type in FIXED or element.type == "enum")
         )
+        # Booleans are checked one by one: `struct` takes anything for one.
         letter = self._letter(element) if plain and element.type != "bool" else None
 
         def write_list(out: bytearray, value: Any) -> None:

@@ -47,7 +47,7 @@ cdef struct RbufWalk:  # the state of reading a message
     int64_t budget      # what the remaining elements may cost
     int objects         # how many may still be within each other
     int nested          # values that may still be within each other
-    bint is_dropped     # within a removed field, without notes
+    bint is_dropped     # within a removed field, whose faults are not reported
     bint is_full        # there is no memory
     RbufColumn* columns # NULL: none are filled
     int64_t next        # the column of the next field, and one past the last
@@ -122,7 +122,7 @@ cdef inline bint rbuf_room(RbufWalk* w, int64_t size) noexcept nogil:
 
 cdef bint rbuf_text(RbufWalk* w, const uint8_t* p, int64_t size) noexcept nogil:
     """Print text as content of a JSON string; False when it is not UTF-8, or there is no memory."""
-    cdef int done = json_text(w.out, p, size, False)
+    cdef int done = json_text(w.out, p, size, False)  # 1; 0 if it is not UTF-8; -1 without memory
     w.is_full = w.is_full or done < 0
     return done > 0
 
@@ -593,7 +593,9 @@ cdef int64_t rbuf_message(RbufMessage* one, Out* out, int form, bint* is_full) n
 cdef int rbuf_kinds(RbufMessage* kinds, list programs, list heads) except -1:
     """Fill in the program and the head for each short identifier; the caller keeps the objects alive.
 
-    A message of that identifier starts as a copy of it, to which `rbuf_fill` adds the data.
+    A short identifier is one byte, which stands for a channel of the split.  `programs` and `heads` have 256 items,
+    None for identifiers without one; a head is text to print before the message, and `heads` is None if nothing is
+    printed.  A message of an identifier starts as a copy of its `kinds`, to which `rbuf_fill` adds the data.
     """
     cdef RbufProgram program
     cdef bytes head
@@ -614,7 +616,10 @@ cdef int rbuf_kinds(RbufMessage* kinds, list programs, list heads) except -1:
 
 
 cdef inline int rbuf_fill(RbufMessage* one, RbufMessage* kinds, object messages, bytes objects, Py_ssize_t number) except -1:
-    """Fill in the message `number`: the program of its type, and its data; the caller keeps the objects alive."""
+    """Fill in the message `number`: the program of its type, and its data; the caller keeps the objects alive.
+
+    `objects` has the short identifier of each message.  `messages` are bytes (None: not available), or stored ranges.
+    """
     cdef bytes data
     cdef ArkPlace* place
     one[0] = kinds[<unsigned char>PyBytes_AS_STRING(<PyObject*>objects)[number]]
@@ -637,7 +642,8 @@ cdef Py_ssize_t rbuf_number(object messages) except -1:
     return len(<list>messages)
 
 
-# The numbers of the messages that are not accepted; see pykernel.py.
+# The numbers of the messages that are not accepted; see pykernel.py.  `objects` has their short identifiers, `programs`
+# the program of each of the 256.
 def ark_check(object messages, bytes objects not None, list programs not None):
     cdef Py_ssize_t count = rbuf_number(messages), number
     cdef list odd = []
@@ -667,7 +673,8 @@ def ark_check(object messages, bytes objects not None, list programs not None):
 cdef int rbuf_gather(list order, list pieces, RbufMessage* found) except -1:
     """Fill `found`: message i of the result is the next one of the piece with the number `order[i]`.
 
-    A piece has messages in sequence, and is a tuple (messages, times, identifiers, programs, heads).
+    A piece has messages in sequence, and is a tuple: the messages, their times, their short identifiers, and by these
+    identifiers the programs and the text printed first (`rbuf_kinds`).  It may have more messages than `order` takes.
     """
     cdef Py_ssize_t number, source, place, count = len(pieces)
     cdef Py_ssize_t* places = <Py_ssize_t*>malloc((len(order) + 1) * sizeof(Py_ssize_t))  # in the order, piece by piece
@@ -708,7 +715,8 @@ cdef int rbuf_gather(list order, list pieces, RbufMessage* found) except -1:
     return 0
 
 
-# The JSON of messages, in the order that names the piece of each; see pykernel.py.
+# The JSON of messages, in the order that names the piece of each (`rbuf_gather`), each followed by `tail`: the text,
+# the numbers of the messages that are not accepted, and where in the text theirs is missing.  See pykernel.py.
 def ark_json(list order not None, list pieces not None, int form, bytes tail not None):
     cdef Py_ssize_t count = len(order), number
     cdef RbufMessage* found = <RbufMessage*>malloc((count + 1) * sizeof(RbufMessage))
@@ -735,7 +743,7 @@ def ark_json(list order not None, list pieces not None, int form, bytes tail not
                 if not reserve(&out, one.head_size + 64):
                     is_full = True
                     break
-                if not form & RBUF_PLAIN:
+                if not form & RBUF_PLAIN:  # which prints values only, without time and head
                     put(&out, b'{"time_ns":', 11)
                     rbuf_unsigned(&out, one.time, False)
                     put(&out, one.head, one.head_size)

@@ -159,7 +159,7 @@ class _Programmer:
         self._rows[child], self._rows[child + 1] = self._value(each.key), self._value(each.value)
         kind = "m" if each.key.type == "string" and not each.key.optional else "p"
         least = self._sizes.least(each.key) + self._sizes.least(each.value)
-        return Row(kind, 0, child, 0, least, cost_of(each.key) + cost_of(each.value) + 2)
+        return Row(kind, 0, child, 0, least, cost_of(each.key) + cost_of(each.value) + 2)  # 2 for the pair itself
 
     def _variant(self, each: Field) -> Row:
         """Return the row of a variant; those of its alternatives follow each other."""
@@ -199,6 +199,7 @@ def bytes_program() -> RbufProgram:
 def data_program() -> RbufProgram:
     """The program of messages without a type whose JSON is an object that holds that of their bytes."""
     name = dumps("data") + ":"
+    # A value of an object type; that type, of one field and without a header byte; and the field: bytes up to the end.
     return _made([Row("o", child=1), Row("b", FINAL, 2, 1), Row("z", size=len(name))], name.encode("ascii"))
 
 

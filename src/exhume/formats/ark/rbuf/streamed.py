@@ -121,7 +121,7 @@ class _MessageWalk:
         self._sizes = Sizes(decoder.registry)
         self._defaults = Defaults(decoder.registry)
         self._quiet = 0
-        """Above 0 while values are only checked, and their JSON is not needed."""
+        """Above 0 within removed fields: values are only checked, without notes, and their JSON is not needed."""
         self.end = 0
         """Where the object of the message ended; see `message`."""
 
@@ -132,7 +132,7 @@ class _MessageWalk:
     def message(self, name: str) -> Iterator[str]:
         """The text of the object; `end` is then where it ends.
 
-        Raises `DecodeFailure`, and `UncheckedError` for a message with a trailer.
+        Raises `DecodeFailure`, and `UncheckedError` for a message with a trailer: `messages` reads that from memory.
         """
         size = len(self._data)
         yield from self._object(self._registry.schema(name), size)

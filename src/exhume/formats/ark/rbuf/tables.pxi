@@ -4,6 +4,12 @@
 # First the messages are sorted by tables, then each table's columns are filled, each in buffers of their own; at last
 # the small buffers of a table are copied to one bytes object, and the caller gets views of it.
 #
+# `order`, `pieces`: the messages, as `rbuf_gather` (native.pxi) takes them: pieces are chunks of messages and their
+# times, `order` is the number of the piece of each message in turn.  `found` are these messages, in order.
+# `is_named`: the head of a message, one byte, is the number of its table; otherwise there is one table.  `held` is the
+# copy of a table's buffers.  `shapes` and `texts` describe the columns of a table (`RbufShape`, and the strings that
+# these refer to).
+#
 # Spec: none; the columns are those of `columns.pxi`.
 
 cdef enum:
@@ -12,7 +18,7 @@ cdef enum:
 
 cdef struct RbufTable:
     RbufColumn* columns
-    Py_ssize_t count
+    Py_ssize_t count    # of columns
     Py_ssize_t first    # `[first, last)`: its messages, among those that are sorted by tables
     Py_ssize_t last
     const char* texts
@@ -74,7 +80,7 @@ cdef void give_columns(RbufTable* table) noexcept:
 
 
 cdef inline Py_ssize_t table_of(RbufMessage* one, Py_ssize_t tables, bint is_named) noexcept nogil:
-    """The number of a message's table, which is its head; one past the last for a message of none."""
+    """The number of a message's table, which is its head if `is_named`; one past the last for a message of none."""
     cdef Py_ssize_t number = 0
     if is_named:
         number = <uint8_t>one.head[0] if one.head_size == 1 else tables
@@ -162,7 +168,11 @@ cdef inline char* copy_out(char* to, Out* out) noexcept nogil:
 
 
 cdef object table_parts(RbufTable* table, bytes held):
-    """What `ark_columns` returns: views of the copy, and the large buffers, which the table loses."""
+    """What `ark_columns` returns: views of the copy, and the large buffers, which the table loses.
+
+    These are the times and the sizes of its messages, the number of times that became null, and for each column: the
+    number of values and of absent ones, and the buffers `bits`, `ends` and `data` of `RbufColumn`.
+    """
     cdef object view = PyMemoryView_FromObject(held)
     cdef Py_ssize_t number, size = (table.last - table.first) * sizeof(uint64_t), at = 2 * aligned(size)
     cdef RbufColumn* c
@@ -185,9 +195,11 @@ cdef object part_of(object view, Py_ssize_t* at, Out* out):
 
 
 cdef list rbuf_tables(list order, list pieces, list described, bint is_named, int64_t room):
-    """The messages of several channels as tables, `described` by shapes and names: what `table_parts` returns.
+    """The messages of several channels as tables: what `table_parts` returns for each, or None for a table with a
+    message that is not accepted or for which the columns have no space.
 
-    Raises `MemoryError` if they take more than `room`.
+    `room` is that space in bytes, for all tables together.  `described` has `shapes` and `texts` of each table.  The
+    lock is held only where bytes objects are made.  Raises `MemoryError` if there is no memory.
     """
     cdef Py_ssize_t count = len(order), number, tables = len(described)
     cdef RbufMessage* found = <RbufMessage*>malloc((count + 1) * sizeof(RbufMessage))

@@ -141,7 +141,10 @@ def short(position: int, size: int, end: int) -> DecodeFailure:
 
 
 def failed(error: LayoutError, detail: str = "", over: Rule = COUNT, unit: str = "") -> DecodeFailure:
-    """The failure for an error of a generated reader: rule `over` when a size, in `unit`, passes the end."""
+    """The failure for an error of a generated reader: rule `over` when a size, in `unit`, passes the end.
+
+    `error.short` is whether the bytes end too early; `detail` names the size, for the message.
+    """
     cause = error.__cause__
     if isinstance(cause, UnicodeDecodeError):
         return DecodeFailure(TEXT, error.offset + cause.start, error.offset + cause.end, actual=cause.reason)
