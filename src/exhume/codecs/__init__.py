@@ -108,9 +108,10 @@ def _primed(codec: str, dictionary: bytes) -> Decoder:
 def compress(codec: str, data: Buffer, *, level: int | None = None, extreme: bool = False) -> bytes:
     """Encode a whole payload.  `level` is on the codec's own scale; None is its usual default.
 
-    The output depends only on the version of the codec's library, which is never the interpreter's (except for `bz2`,
-    whose libbzip2 has not changed since 2019).  Raises `UnsupportedFeatureError` for an unknown codec and
-    `MissingDependencyError` when its package is not installed.
+    `extreme` makes `lzma2` slower and its output smaller; other codecs ignore it.  The output depends only on the
+    version of the codec's library, which is never the interpreter's (except for `bz2`, whose libbzip2 has not changed
+    since 2019).  Raises `UnsupportedFeatureError` for an unknown codec and `MissingDependencyError` when its package is
+    not installed.
     """
     match codec:
         case "none":

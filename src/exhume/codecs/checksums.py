@@ -1,4 +1,7 @@
-"""The only place that computes checksums: thin, typed wrappers of the fast implementations."""
+"""The only place that computes checksums: thin, typed wrappers of the fast implementations.
+
+`initial` is the checksum of the bytes before `data`, to continue with it.
+"""
 
 from __future__ import annotations
 

@@ -285,7 +285,7 @@ class ArkTable:
         """
         check_rows(batch_rows)
         rows = self.rows(columns)
-        topics = re.compile(re.escape(self.channel.name))
+        topics = re.compile(re.escape(self.channel.name))  # compiled: as text, a name may be taken for a glob
         query = query_of(topics, start_ns, stop_ns, latched=latched, on_error=on_error(skip_damaged, losses))
         findings: list[Finding] = []
 

@@ -83,7 +83,8 @@ class Messages:
             if len(columns) > 1:
                 places = places[np.isin(self.numbers[start:stop], numbers)]
             queues.append(_Queue(self, column, {number: channels[number] for number in numbers}, places))
-        # The column whose message that does not fit comes first takes its turn.
+        # In each queue, one message does not fit: the first of these in the batch goes into a new split, which takes
+        # more messages of its queue.
         while waiting := [queue for queue in queues if queue.stop < len(queue.places)]:
             min(waiting, key=_Queue.next_place).turn()
         for queue in queues:

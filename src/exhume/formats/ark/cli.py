@@ -101,7 +101,10 @@ class ArkSearchOptions(SearchOptions):
 def message_query(
     topics: list[str], options: CatOptions | ArkSearchOptions, *, latched: bool = True, reverse: bool = False
 ) -> dict[str, Any]:
-    """Arguments of `ArkArchive.messages` for the options of the command line."""
+    """Arguments of `ArkArchive.messages` for the options of the command line.
+
+    `latched`: replay earlier latched messages first; `reverse`: the latest message first.
+    """
     return {
         "topics": topics or None,
         "start_ns": options.start_ns,

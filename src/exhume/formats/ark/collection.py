@@ -130,7 +130,7 @@ def _last_source(
 ) -> LoadedManifest | None:
     """Return what `attach_splits` finds for a manifest whose reading failed with `error`, or None.
 
-    Unless requested, it runs only where no schema is embedded (otherwise the manifest is damaged).
+    Unless requested (`salvaging`), this is only tried where no schema is embedded: one with a schema is damaged.
     """
     if root is None or (embeds_schema(data) and not salvaging):
         return None

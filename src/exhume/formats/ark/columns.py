@@ -139,7 +139,7 @@ class Columns(NamedTuple):
     """Type names of variants; see `Shape.text`."""
 
     def batch(self, schema: Any, order: list[int], pieces: list[Any]) -> tuple[Any, Any, Counter[str]] | None:
-        """The record batch of messages; None if any is not accepted.
+        """The record batch of messages, with the Arrow schema `schema`; None if any is not accepted.
 
         `pieces` are tuples of messages, their times and short identifiers, and by these programs and text (see
         `ark_json`); `order` is the number of the piece of each message in turn.  Also returns the size in bytes of each

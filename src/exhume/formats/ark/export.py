@@ -243,7 +243,10 @@ def leaf_paths(registry: Registry, type_name: str) -> Iterator[tuple[str, ...]]:
 def _leaves(
     registry: Registry, type_name: str, path: tuple[str, ...], inside: tuple[str, ...]
 ) -> Iterator[tuple[str, ...]]:
-    """Yield the path of each field of a type that becomes a column; nested objects are descended into."""
+    """Yield the path of each field of a type that becomes a column; nested objects are descended into.
+
+    `path` leads to the object, and `inside` has the names of the types around it, to find a type within itself.
+    """
     for each in registry.schema(type_name).visible_fields():
         here = (*path, each.name)
         inner = each.object_type if _is_plain_object(each) else None

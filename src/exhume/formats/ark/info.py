@@ -131,7 +131,10 @@ class StatisticsTrust(enum.Enum):
 
 
 def build_info(reader: ArkLog, trust: StatisticsTrust = StatisticsTrust.NONE) -> ArkInfo:
-    """Count messages by the indexes of splits, or by the manifest's statistics (`verify` compares the two)."""
+    """Count messages by the indexes of splits, or by the manifest's statistics as far as `trust` allows.
+
+    `verify` compares the two.
+    """
     # `stated` are the statistics in the manifest; `trusted` are the splits for which they do; the indexes of others are
     # read.
     errors = [finding for finding in reader.loaded.findings if finding.is_problem]

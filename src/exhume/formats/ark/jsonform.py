@@ -146,7 +146,7 @@ def import_jsonl(
                     else:
                         writer = log.channel(name)
                     channels[name] = writer
-                if has_value and writer.encoder is None:
+                if has_value and writer.encoder is None:  # its first message was `data`, which declared it for bytes
                     raise no_schema(writer.name)
                 writer.column.add(writer.declaration, time_ns, stored)
             count += len(rows)

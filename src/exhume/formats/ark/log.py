@@ -138,7 +138,7 @@ class ArkLog(RecordArchive):
     """
 
     format = "ark"
-    _offered = "channel channels manifest messages metadata missing_splits"
+    _offered = "channel channels manifest messages metadata missing_splits"  # besides those of all archives
 
     if TYPE_CHECKING:  # `reader.ArkArchive` has it
 
@@ -156,7 +156,8 @@ class ArkLog(RecordArchive):
     ) -> None:
         """Open the log of a loaded manifest.
 
-        `root` is the directory of its splits; `on_missing` is what to do without one.
+        `manifest_source` is the file of the manifest, None for a split without one; `root` is the directory of the
+        splits; `on_missing` is what to do if one is missing.
         """
         super().__init__(source, limits=limits)
         self.manifest_source = manifest_source

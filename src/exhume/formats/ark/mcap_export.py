@@ -397,7 +397,10 @@ class McapChunkMaker:
 
 
 def _is_readable(data: LargeValue, as_it_is: bool, query: Mapping[str, Any], findings: list[Finding]) -> bool:
-    """Whether a message decompresses, and is written as it is; otherwise that is noted or raised."""
+    """Whether a message can be written: it decompresses, and is not a value that contains the message (`as_it_is`).
+
+    Otherwise the error is added to the findings if `query` skips damaged messages, else raised.
+    """
     try:
         deque(data, 0)  # read all chunks and drop them: damage is found before any of it is written
         if not as_it_is:  # a value that contains it has to be in memory

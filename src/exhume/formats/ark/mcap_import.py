@@ -333,6 +333,7 @@ class _CarriedMetadata:
     """The contents of a file besides messages as metadata of the log; entries that do not fit are counted as lost."""
 
     def __init__(self, log: ArkWriter, found: McapSurvey, adding: _BatchAdder, report: ExportReport) -> None:
+        # `found` is what the file contains, `adding` has the channels that were made of its channels.
         self._log, self._found, self._adding, self._report = log, found, adding, report
         taken = log.metadata
         # A log made of several files: `mcap.` for the first, `mcap.2.` for the second and so on.

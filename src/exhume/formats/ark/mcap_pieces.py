@@ -53,7 +53,8 @@ class McapPiece(NamedTuple):
 def head_piece(declare: Callable[[Any], None], profile: str, library_name: str) -> McapPiece:
     """The beginning of a file: its header, and the attachments and metadata (one record or more) that `declare` adds.
 
-    The schemas and channels that it registers come with the pieces of messages, and in the summary.
+    The schemas and channels that it registers come with the pieces of messages, and in the summary.  `profile` and
+    `library_name` are fields of the header.
     """
     stream = io.BytesIO()
     writer = library("writer").Writer(stream)

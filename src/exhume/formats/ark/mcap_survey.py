@@ -80,7 +80,7 @@ class McapSurvey:
     """Channels with a message that is not UTF-8."""
 
     def enter(self, known: dict[int, Any], record: Any) -> None:
-        """Add a schema or channel.  Raises `FormatError` if the file declares another with this number."""
+        """Add a schema or channel to `known`, those so far.  Raises `FormatError` if another has its number."""
         if known.setdefault(record.id, record) != record:
             kind = type(record).__name__.lower()
             raise FormatError(
@@ -119,7 +119,7 @@ class UnitReader:
         return seen
 
     def _records(self, records: bytes, seen: UnitFinds) -> None:
-        """Count the messages in `records` (decompressed), collect the declarations, and count what is damaged."""
+        """Add to `seen`: the counts of messages in `records` (decompressed), the declarations, and the losses."""
         for kind, record in records_in(records):
             if kind == Kind.MESSAGE and not isinstance(record, bytes):
                 seen.counts[record.channel_id] += 1

@@ -136,8 +136,8 @@ def merge(cursors: Sequence[Cursor], *, reverse: bool = False) -> Iterator[Batch
 def _emit(active: list[Cursor], following: Cursor | None, sign: int) -> Batch:
     """All entries whose place is final, because nothing that is still unread comes before them.
 
-    The limit is the last loaded entry of the split that runs out first (included), or the bound of the next split
-    (excluded).  Ties on time go by rank, which `active` is sorted by.
+    The limit is the last loaded entry of the split that runs out first (included), or the bound of the next split,
+    `following` (excluded).  Ties on time go by rank, which `active` is sorted by; `sign` is -1 for the opposite order.
     """
     # Limits as (key, rank, whether entries of that key and rank are included).
     limits = [(c.keys[-1], sign * c.rank, 1) for c in active if c.has_more]

@@ -307,8 +307,8 @@ def large_message(
 ) -> LargeValue | None:
     """A message that is read in chunks, if it states to have more bytes than may be in memory.
 
-    `identifier` is the GUID of the split.  Raises the errors of rules ARK-402 and ARK-404; appends ARK-403 to
-    `findings`.
+    `identifier` is the GUID of the split; `unpack` is None if its column is not compressed.  Raises the errors of rules
+    ARK-402 and ARK-404; appends ARK-403 to `findings`.
     """
     length: int | None = size
     if unpack is not None:

@@ -38,7 +38,7 @@ MOST: Final = 256
 class _TablesQuery(Query):
     """One pass over the messages of several tables that makes record batches of them, each with its table's number.
 
-    The methods override those of `Query`.
+    The methods override those of `Query`.  A `reference` is a mention of a split in the manifest.
     """
 
     def __init__(self, rows: Sequence[MessageRows], *query: Any) -> None:
@@ -100,7 +100,10 @@ class _TablesQuery(Query):
 def _chosen(
     numbers: list[int], pieces: list[IndexBlock], owners: list[list[int | None]], table: int
 ) -> tuple[list[int], list[int], list[IndexBlock]]:
-    """The messages of a table: their places in a batch, the numbers of their blocks, and the filtered blocks."""
+    """The messages of a table: their places in a batch, the numbers of their blocks, and the filtered blocks.
+
+    `owners` has for each cursor, by short identifier, the number of the table.
+    """
     at = [0] * len(pieces)  # messages of each piece that were passed
     taken: list[list[int]] = [[] for _ in pieces]  # entries of each piece that belong to the table
     places, sources = [], []

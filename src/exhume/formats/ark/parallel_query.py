@@ -6,7 +6,9 @@ of its files.
 
 A log's messages are in split files, each with an index of times.  A query is given by the arguments of
 `ArkArchive.messages`; a `Query` object is one pass over its messages, and a subclass makes something of each batch.  A
-latched message is one from before the start of the query that is repeated at its beginning.
+task is (batch, `numbers`, `pieces`): merged entries of splits, each with a cursor; for each entry, in order, the number
+of its cursor; and the entries by cursor.  A latched message is one from before the start of the query that is repeated
+at its beginning.
 """
 
 from __future__ import annotations

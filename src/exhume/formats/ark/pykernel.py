@@ -82,8 +82,9 @@ def ark_faults(
     """Return the positions of the faulty entries of a whole index, as a list for each fault.
 
     The faults: bad (see `ark_entries`); earlier than the entry before; with flags; and for entries that are not bad:
-    the message overlaps the header, which ends at `header_size`; it overlaps the index; it begins before another one
-    ends.  The last list is None if messages are not stored in the order of the index, so that a sort would be needed.
+    the message overlaps the header, which ends at `header_size`; it overlaps the index, which is the bytes
+    `[index_start, index_stop)`; it begins before another one ends.  The last list is None if messages are not stored in
+    the order of the index, so that a sort would be needed.
     """
     bad, late, flagged = [], [], []
     over_header, over_index = [], []

@@ -2,6 +2,9 @@
 
 A split is a file of messages with an index; its entries have time, place, size and short identifier (a byte for a
 channel).  A cursor goes through one split; a latched message is the last of its channel before the query's range.
+
+Arguments: `topics` to `on_error`, as those of `ArkArchive.messages`; `reference`, a mention of a split in the manifest;
+`facts`, the header of the split and the range of its times; `offset` and `size`, where a message is stored in it.
 """
 
 from __future__ import annotations
@@ -142,10 +145,7 @@ class Query:
             self.findings.append(Finding.from_error(error))
 
     def _deliver(self, batch: Batch) -> Iterator[Task | ExhumeError]:
-        """Divide a merged batch into tasks of bounded size; yield the errors of bad entries that are skipped.
-
-        A task ends before a bad entry.
-        """
+        """Divide a merged batch into tasks of bounded size, each without bad entries; yield the errors of these."""
         at, start = [0] * len(batch.blocks), 0  # where the next task begins: in each block, in the merged order
         numbers, most = batch.sources, min(BATCH_BYTES, self.most)
 
@@ -177,7 +177,7 @@ class Query:
             block, here = batch.blocks[number], at[number]
             at[number] += 1
             size += block.size[here]
-            if block.bad[here] or (size > most and place > start):
+            if block.bad[here] or (size > most and place > start):  # one message may be larger
                 return place
         return stop
 
@@ -304,7 +304,7 @@ class SplitCursor(Cursor):
         reader = self.query.reader
         self.codec: str = column_codec(self.reference.column.compression)
         self.unpack: Decompressor | None = Decompressor(self.codec, reader.limits) if self.codec != "none" else None
-        wanted, known = bytearray(ANY_OBJECT), bytearray(256)  # unmapped ones stay, in order to be reported
+        wanted, known = bytearray(ANY_OBJECT), bytearray(256)  # unmapped ones stay wanted, so that they are reported
         self.names: list[str] = [""] * 256
         self.identifiers: list[str] = [""] * 256
         self.decoders: list[Callable[..., dict[str, Any]] | None] = [None] * 256

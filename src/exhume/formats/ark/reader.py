@@ -44,7 +44,10 @@ class ArkArchive(ArkLog):
         on_missing: OnMissing = "error",
         by_manifest: bool = False,
     ) -> None:
-        """Open the log of a loaded manifest; with `by_manifest`, count messages by its statistics (see `info`)."""
+        """Open the log of a loaded manifest; with `by_manifest`, count messages by its statistics (see `info`).
+
+        `manifest_source` is the file of the manifest, None for a split without one; `root` has the splits.
+        """
         super().__init__(source, manifest_source, root, loaded, limits=limits, on_missing=on_missing)
         self._by_manifest = by_manifest
         self._info: ArkInfo | None = None  # result of `info`

@@ -287,7 +287,10 @@ def lenient_header(source: Source, reference: SplitReference) -> SplitHeader | N
 
 
 def _listed(split: Split, reference: SplitReference, notes: list[str]) -> tuple[Array, int]:
-    """The entries that the header counts, wherever they are, and how many of them are not in the file."""
+    """The entries that the header counts, wherever they are, and how many of them are not in the file.
+
+    Problems are added to `notes`, and the header of `split` is corrected.
+    """
     header, size = split.header, split.source.size
     found = _index_at(split, header.index_offset, header.item_count)
     # If the index is not at its stated offset, try where writers put it: after a header of whole kilobytes, or at the

@@ -131,7 +131,10 @@ def _once(splits: tuple[SplitDeclaration, ...]) -> tuple[SplitDeclaration, ...]:
 def _new_declaration(
     log: ArkArchive, reference: SplitReference, folder: Path, guids: Callable[[], str], report: RepairReport
 ) -> SplitDeclaration | None:
-    """The declaration to use for a split from now on; None if it is to be left out."""
+    """The declaration to use for a split from now on; None if it is to be left out.
+
+    `folder` is the directory of the splits, for a new one, which gets the next GUID of `guids`.
+    """
     try:
         source = log.split_source(reference.identifier)
     except ExhumeError as error:

@@ -142,7 +142,10 @@ def _without_manifest(tree: Tree) -> LoadedManifest | None:
 
 
 class _Salvage:
-    """One run over a log, which writes the clean one to the directory `root`."""
+    """One run over a log, which writes the clean one to the directory `root`.
+
+    A `reference` is the first mention of a split in the manifest; `found` is what is usable in the split.
+    """
 
     def __init__(self, reader: ArkArchive, root: Path, report: SalvageReport, progress: Progress, jobs: int) -> None:
         self.reader, self.root, self.report, self.progress, self.jobs = reader, root, report, progress, jobs

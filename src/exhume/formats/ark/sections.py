@@ -175,7 +175,8 @@ def _messages(
 ) -> list[Section]:
     """Return one section for each message; `codec` is None if the column's codec is unknown.
 
-    Only packed messages have a loader: the others are stored as their content.
+    `label` is the name of the split, `parent` that of the section of the run with these messages.  Only packed messages
+    have a loader: the others are stored as their content.
     """
     out = []
     packed = codec not in (None, "none")

@@ -97,7 +97,10 @@ class MessageCheck:
         return self._split.stored(offsets, sizes)
 
     def _not_accepted(self, shorts: bytes, stored: Sequence[bytes | None], *, noted: bool = False) -> list[int]:
-        """Numbers of the messages that the kernel does not accept: only these are for `error`."""
+        """Numbers of the messages that the kernel does not accept: only these are for `error`.
+
+        With `noted`, messages for which there is a note are among them.
+        """
         found: Sequence[bytes | None] = stored
         if self._unpack is not None:
             found = self._unpack.payloads(stored, self._split.source, noted=noted)

@@ -1,7 +1,8 @@
 """A catalog's entry for each chunk, and the location of each path.
 
 A catalog is a database of many chunks (CAF files) and of the files in them, their members.  Here are the values that it
-stores and returns, the reading of a chunk for it, and the rules about where it may read chunks.
+stores and returns, the reading of a chunk for it, and the rules about where it may read chunks.  `storage_options` are
+fsspec's, for chunks at URLs.
 """
 
 from __future__ import annotations

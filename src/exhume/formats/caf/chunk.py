@@ -225,7 +225,10 @@ class Chunk:
     """An `AtomicFile` with members; keeps its own position, so that a failed member can be taken back."""
 
     def __init__(self, path: Path, *, order: IndexOrder, limit: int, max_index: int, overwrite: bool) -> None:
-        """Start a chunk of at most `limit` bytes at `path`, which appears when it is published."""
+        """Start a chunk of at most `limit` bytes at `path`, which appears when it is published.
+
+        Its index may have `max_index` bytes.
+        """
         self.path = path
         self.order: IndexOrder = order
         self.limit = limit
@@ -333,7 +336,7 @@ class Chunk:
     def copy_from(self, fd: int, size: int, offset: int | None = None) -> int:
         """Append up to `size` bytes of another file, in the kernel where possible; return how many it copied.
 
-        Raises `SourceError` where no space is left for them.
+        They start at `offset`, or where the file is positioned.  Raises `SourceError` where no space is left for them.
         """
         self.flush()
         try:

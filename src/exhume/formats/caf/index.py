@@ -193,7 +193,7 @@ class _Parser:
             )
         data = self.data
         pos = self._blank(pos + 1)
-        seen: dict[str, int] | None = {} if path != "files" else None  # for files, see `Index.shadowed`
+        seen: dict[str, int] | None = {} if path != "files" else None  # None in a list that is there as `files`
         if data[pos : pos + 1] == b"}":
             return pos + 1
         while True:

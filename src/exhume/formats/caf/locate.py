@@ -87,7 +87,7 @@ def _findings(index: Index) -> tuple[Finding, ...]:
 
 
 def _read(source: Source, ofs_index: int, limits: Limits) -> tuple[Index, int]:
-    """The index at an offset and where its text ends (or breaks).
+    """The index at the offset `ofs_index`, and where its text ends (or breaks).
 
     The first bytes are a window, which grows as long as two things are true: the text breaks off at the end of the
     window and not before, and the last step brought new entries, or the window is small enough to be all one name

@@ -63,6 +63,7 @@ def caf_walk(text: bytes | memoryview, at: int, name: bytes) -> IndexWalk:
     # A run of entries as both known writers write them.
     run = _RUN.match(data, at)
     stop = run.end() if run else at
+    # The last entry is followed by `}}` instead of a comma.
     ended = stop > at and data[stop:] == b"}}" and data[stop - 1 : stop] == b"}"
     found, below = None, False
     escaped: list[tuple[int, int, int, int]] = []
@@ -76,7 +77,7 @@ def caf_walk(text: bytes | memoryview, at: int, name: bytes) -> IndexWalk:
                 break
             if b"\\" in match[1] or (escaped and match[1] == name):
                 escaped.append((match.start(1), match.end(1), int(match[2]), int(match[3])))
-    # Find `name`: as an entry, or as a directory of one (`below`).
+    # Find `name`: as an entry, or as a directory of one (`below`).  An entry is the first, or follows another.
     while hit >= 0:
         if hit == at or data[hit - 2 : hit] == b"},":
             entry = _ENTRY.match(data, hit)

@@ -291,7 +291,10 @@ def _repair_inclusive(index: Index, found: Recovery, ranges: dict[int, tuple[int
 
 
 def _repair_concurrent(index: Index, found: Recovery, ranges: dict[int, tuple[int, int]], origin: int) -> None:
-    """Separate files with the same start and growing ends, which concurrent calls of the TypeScript writer produce."""
+    """Separate files with the same start and growing ends, which concurrent calls of the TypeScript writer produce.
+
+    `ranges` are corrected in place; `origin` is the offset of the chunk in the outermost file, for the note.
+    """
     groups: dict[int, list[int]] = {}
     for ordinal, (start, end) in ranges.items():
         if end > start:

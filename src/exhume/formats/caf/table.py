@@ -205,7 +205,10 @@ class Lookup(NamedTuple):
 
 
 def find_member(source: Source, ofs_index: int, index_size: int, name: str) -> Lookup | None:
-    """Look a name up in the index text; None when the text is broken or not in the form of the reference writers."""
+    """Look a name up in the index text, `index_size` bytes at `ofs_index` of the file.
+
+    None when the text is broken or not in the form of the reference writers.
+    """
     end = ofs_index + index_size
     if index_size < len(PREFIX) + len(SUFFIX) or source.read_at(ofs_index, len(PREFIX)) != PREFIX:
         return None

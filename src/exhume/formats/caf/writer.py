@@ -113,7 +113,7 @@ class CafWriter(Writer):
         progress: Progress = no_progress,
         max_index: int = MAX_INDEX,
     ) -> None:
-        """Start the first chunk; see the class for the arguments."""
+        """Start the first chunk; see `create` for the arguments; the index of a chunk may have `max_index` bytes."""
         if order not in ORDERS:
             raise WriterError("unknown index order", format="caf", expected=" or ".join(ORDERS), actual=order)
         if not FOOTER_SIZE + MIN_INDEX <= chunk_size <= HARD_LIMIT:

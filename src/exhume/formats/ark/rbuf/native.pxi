@@ -103,7 +103,7 @@ cdef class Held:
 cdef object hold(Out* out):
     """A view of the written bytes, without a copy; `out` is empty then."""
     cdef Held held = Held()
-    cdef char* data = <char*>realloc(out.data, max(1, out.size))
+    cdef char* data = <char*>realloc(out.data, max(1, out.size))  # for 0 bytes, it could return NULL
     if data == NULL:
         raise MemoryError
     out.data, out.capacity = data, max(1, out.size)
@@ -652,6 +652,7 @@ def ark_check(object messages, bytes objects not None, list programs not None):
     if len(objects) != count:
         raise ValueError("not as many as there are messages")
     rbuf_kinds(kinds, programs, None)
+    # One more than needed here and below, since `malloc` may return NULL for 0 bytes.
     cdef RbufMessage* found = <RbufMessage*>malloc((count + 1) * sizeof(RbufMessage))
     try:
         if found == NULL:

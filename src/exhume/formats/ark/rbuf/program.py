@@ -131,7 +131,7 @@ class _Programmer:
     def _plain(self, each: Field) -> Row:
         """Return the row of a value that is not optional; the rows of its parts are added to the program."""
         if is_fixed(each._replace(optional=False)):
-            letter = letter_of(self._registry, each)
+            letter = letter_of(self._registry, each)  # such as `8s` for eight bytes
             kind = "g" if each.type == "guid" and not each.packed_timespec else "x" if letter[-1] == "s" else letter
             return Row(kind, number=struct.calcsize("<" + letter))
         match each.type:

@@ -265,6 +265,7 @@ class _MessageWalk:
         """Fields of a group: once its bytes are used up, the remaining fields take their defaults."""
         fields = [each for each in group.fields if not each.constant]
         for number, each in enumerate(fields):
+            # Unless all that remain take no bytes, as objects of final types without fields do.
             if self._at >= end and any(self._sizes.least(one) for one in fields[number:]):
                 self._note(GROUP_LENGTH, end, end, "the group ends before its last field")
                 return (yield from self._filled(fields[number:], lead))
@@ -396,6 +397,7 @@ class _MessageWalk:
         number = self._count(end) if each.type == "arraylist" else each.array_size
         pos = self._at  # of the first element
         if number * self._sizes.least(element) > end - pos:
+            # The stated count of a list is wrong; for an array of fixed size, the bytes end too early.
             rule, stop = (COUNT, pos) if each.type == "arraylist" else (ENDS_EARLY, end)
             expected, actual = counted(number, "elements"), counted(end - pos, "bytes")
             raise DecodeFailure(rule, start, stop, expected=expected, actual=actual)

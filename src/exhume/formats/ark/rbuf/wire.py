@@ -256,6 +256,7 @@ def list_reader(read: Read, count: int | None, letter: str | None, least: int, c
             except LayoutError as error:
                 raise failed(error) from None
         if number * least > end - pos:
+            # A stated count is wrong; for a count that the schema states, the bytes end too early.
             rule, stop = (COUNT, pos) if count is None else (ENDS_EARLY, end)
             raise DecodeFailure(
                 rule, start, stop, expected=counted(number, "elements"), actual=counted(end - pos, "bytes")
