@@ -30,7 +30,8 @@ NOTHING = ObjectStatistics(0, 0, 0, 0)
 class ChannelInfo:
     """The visible part of one channel of one column, according to the indexes.
 
-    `count`, `stored_size` (bytes) and times (ns) are after filters.  `is_estimate`: part of it comes from incomplete
+    `count`, `stored_size` (bytes) and times (ns) are after filters; a `hidden` channel is one that a filter hides as a
+    whole.  `section` is a number.  `is_estimate`: part of it comes from incomplete
     statistics of the manifest, or from those of a missing or damaged split; objects with messages on both sides of a
     filter's limit then count in full.
     """
@@ -78,7 +79,10 @@ class ChannelInfo:
 
 @dataclass(frozen=True, slots=True)
 class ArkInfo(Info):
-    """A log in numbers; times are nanoseconds of the log's steady clock, which is not a calendar."""
+    """A log in numbers; times are nanoseconds of the log's steady clock, which is not a calendar.
+
+    `count` and the times are those of visible messages; `missing_splits` are GUIDs; `errors` are problems of reading.
+    """
 
     log_identifier: str
     common_identifier: str

@@ -209,4 +209,6 @@ class LoadedManifest(NamedTuple):
     value: Mapping[str, Any] | None = None
     """The decoded object, for re-encoding with `registry`."""
     registry: Registry | None = None
+    """The registry that it was read with."""
     file: SerializableFile | None = None
+    """The content and the trailer of its file; None if the end of the file is damaged."""

@@ -91,7 +91,7 @@ class Declared(NamedTuple):
 
 
 class _PieceSummary(NamedTuple):
-    """The part of a file's summary that a batch of messages adds."""
+    """The part of a file's summary that a batch of messages adds: records of the library."""
 
     chunk_indexes: list[Any]
     statistics: Any

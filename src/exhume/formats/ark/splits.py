@@ -132,7 +132,7 @@ class ObjectStatistics:
 
 
 class SplitFacts(NamedTuple):
-    """Result of a scan of the index; small, kept for every split of a log."""
+    """Result of a scan of the index, with the first and last time in it; small, kept for every split of a log."""
 
     header: SplitHeader
     file_size: int

@@ -33,7 +33,10 @@ LISTERS = 8
 
 @dataclass(frozen=True, slots=True)
 class ChunkRecord:
-    """A chunk as the catalog knows it.  Sizes are in bytes; `location` is a path or URL that opens it."""
+    """A chunk as the catalog knows it.  Sizes are in bytes; `location` is a path or URL that opens it.
+
+    `data_size` is that of the bytes of all members; `tail_sha256` and the size identify the chunk (`tail_digest`).
+    """
 
     caf_file_id: str
     location: str
@@ -45,7 +48,7 @@ class ChunkRecord:
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """The location of one member: `size` bytes at `start_byte` of a chunk."""
+    """The location of one member: `size` bytes at `start_byte` of a chunk; other fields are as in `ChunkRecord`."""
 
     file_path: str
     caf_file_id: str
@@ -71,7 +74,10 @@ class Location:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One difference found by `check`: `kind` is missing, moved, extra (files), chunk-missing, -changed or -extra."""
+    """One difference found by `check`: `kind` is missing, moved, extra (files), chunk-missing, -changed or -extra.
+
+    `expected` is what the catalog has, `actual` what is in the chunk, as text; None if there is nothing.
+    """
 
     kind: str
     caf_file_id: str
@@ -206,7 +212,10 @@ def tail_digest(source: Source) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ChunkEntry:
-    """The catalog's data about one chunk, picklable: `rows` are (ordinal, file_path, start_byte, size, name_json)."""
+    """The catalog's data about one chunk, picklable: `rows` are (ordinal, file_path, start_byte, size, name_json).
+
+    An ordinal is the number of an entry in the index; the other fields are as in `ChunkRecord`.
+    """
 
     location: str
     chunk_size: int

@@ -127,10 +127,7 @@ class SqliteGuard:
 
 
 def _may_read(action: int, first: str | None, second: str | None, database: str | None, view: str | None) -> int:
-    """Authorize reading of known tables, functions and pragmas, and nothing inside views. Called by SQLite.
-
-    `first` is the table or the pragma, `second` the function; `view` is the view or trigger that the access is from.
-    """
+    """Called by SQLite: allow known tables and pragmas (`first`) and functions (`second`), and nothing from a view."""
     if view is None and (
         action in _READING
         or (action == sqlite3.SQLITE_READ and first in _READABLE)

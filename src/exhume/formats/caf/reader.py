@@ -47,7 +47,11 @@ TRAILING = 64
 
 @dataclass(frozen=True, slots=True)
 class CafInfo(Info):
-    """Facts from the index, without reading data; sizes in bytes."""
+    """Facts from the index, without reading data; sizes in bytes.
+
+    `files_size` is that of all members; `unreferenced` are bytes of the data section that belong to none; `unreadable`
+    members have an unusable entry; for `index_order` see `verify.index_order`.
+    """
 
     format_version: str
     files: int

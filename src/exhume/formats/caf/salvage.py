@@ -63,7 +63,7 @@ APART = 4096
 
 @dataclass(slots=True)
 class Member:
-    """A member that can be read: `[start, end)` of the file, under a name that is free."""
+    """A member that can be read: `[start, end)` of the file, under a free name; `note` says how it was found."""
 
     name: str
     start: int
@@ -73,7 +73,10 @@ class Member:
 
 @dataclass(slots=True)
 class Recovery:
-    """Facts about a damaged chunk, before anything is written."""
+    """Facts about a damaged chunk, before anything is written: its index is at `[ofs_index, index_end)` of the file.
+
+    `index_found` is whether there is one, `index_whole` whether all of it can be read.
+    """
 
     members: list[Member] = field(default_factory=list)
     lost: list[tuple[str, str, str]] = field(default_factory=list)

@@ -24,7 +24,7 @@ from exhume.tuples import NamedTuple
 
 
 class Problem(NamedTuple):
-    """A broken rule at `[start, end)` of the index text."""
+    """A broken rule at `[start, end)` of the index text; `detail`, `expected` and `actual` are for its message."""
 
     rule: Rule
     start: int
@@ -78,9 +78,9 @@ class Index:
     """Names in earlier objects `files`, where there are several: only the last one counts."""
     version: Any = None
     """The value of `format_version`, whatever its type."""
-    version_span: tuple[int, int] = (0, 0)
-    has_version: bool = False
-    has_files: bool = False
+    version_span: tuple[int, int] = (0, 0)  # where it is in the text
+    has_version: bool = False  # whether there is a `format_version`
+    has_files: bool = False  # whether there is an object `files`
     canonical: bool = False
     """Whether the text has the form of the reference writers."""
     end: int = -1

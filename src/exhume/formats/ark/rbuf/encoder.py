@@ -42,7 +42,7 @@ FieldEncoder = Callable[[bytearray, Mapping[str, Any]], None]
 
 
 class EncodeFailure(Exception):  # noqa: N818 - internal, always turned into WriterError
-    """A value that a field cannot hold; the path grows while the stack unwinds."""
+    """A value that a field cannot hold; the path grows while the stack unwinds.  The values are for its message."""
 
     expected: Any
     actual: Any

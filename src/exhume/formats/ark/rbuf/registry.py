@@ -54,15 +54,15 @@ class Field(NamedTuple):
 
     name: str
     type: str
-    object_type: str | None = None
-    array_size: int = 0
-    key: Field | None = None
-    value: Field | None = None
+    object_type: str | None = None  # full name of the type of an `object` or `enum`
+    array_size: int = 0  # elements of an `array`
+    key: Field | None = None  # type of the keys of a dictionary
+    value: Field | None = None  # type of its values, or of the elements of a list or an array
     variants: tuple[tuple[int, str], ...] = ()
-    optional: bool = False
+    optional: bool = False  # a byte before the value states whether it is there
     removed: bool = False  # still stored, but not a field of values
     constant: bool = False  # not stored
-    constant_value: str | None = None
+    constant_value: str | None = None  # as text; see `constant_literal`
     packed_timespec: bool = False  # two 32-bit numbers, whatever the type says
 
     def to_json(self) -> dict[str, Any]:
@@ -147,7 +147,7 @@ class EnumType:
 
     name: str
     enum_class: str  # the integer type that it is stored as
-    bitmask: bool = False
+    bitmask: bool = False  # its values are flags, which can be combined
     values: Mapping[str, int] = field(default_factory=dict)
 
     def label(self, value: int) -> str | None:
