@@ -107,6 +107,7 @@ def open_manifest(
     span = source.span(0, source.size)
     if not source.size:
         raise NOT_A_LOG.error("an empty file", span=span)
+    # A manifest is read as a whole, a split is not.
     limits.check("structure_size", source.size if not is_split(source) else 0, span)
     if is_split(source):
         return open_lone_split(source, opened, limits=limits)

@@ -77,6 +77,7 @@ class _ShapeWriter:
 
         `inside` has the names of the object types around the field, to find a type within itself.
         """
+        # Any column can have absent values, so that `optional` makes no difference.
         if is_fixed(each._replace(optional=False)):
             kind = {"bool": "?", "guid": "g", "system_time_point": "t"}.get(each.type, "w")
             width = struct.calcsize("<" + letter_of(self._registry, each))
@@ -174,6 +175,7 @@ class Columns(NamedTuple):
         """
         shape = self.shapes[number]
         length, nulls, bits, ends, data = found[number]
+        # Buffers in Arrow's order: validity, then offsets if sizes vary, then data unless there are columns within.
         buffers = [pa.py_buffer(bits) if nulls else None]
         children: list[Any] | None = None
         match shape.kind:

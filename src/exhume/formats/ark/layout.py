@@ -136,7 +136,7 @@ def parse_split_header(data: bytes, where: Span) -> SplitHeader:
     at = HEADER_SIZE
     for mapping in raw.type_mappings:
         mappings.append(TypeMapping(mapping.short_identifier, guid_of(mapping.object_identifier), at))
-        at += MAPPING_SIZE + _groups_size(mapping.groups)
+        at += MAPPING_SIZE + _groups_size(mapping.groups)  # a mapping is an object, which may have groups
     header = SplitHeader(
         identifier=guid_of(raw.split_identifier),
         index_offset=raw.ofs_index,

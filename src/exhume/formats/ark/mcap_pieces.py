@@ -207,6 +207,7 @@ class _Chunks:
         out.write(content)
         out.write8(len(packed))
         self._out += out.end(), packed
+        # The range of the chunk in the piece; the indexes of its channels follow it.
         start, end = self._size, self._size + HEAD_SIZE + len(content) + SIZE_BYTES + len(packed)
         offsets = {}
         for channel, places in self._places.items():

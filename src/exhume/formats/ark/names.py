@@ -23,10 +23,7 @@ def is_guid(text: str) -> bool:
 
 
 def find_manifests(tree: Tree, *, unfinished: bool = False, below: bool = True) -> list[str]:
-    """Manifest files of a log root, or (unless not `below`) of the log roots below a directory, by name.
-
-    `unfinished`: also manifests of logs that their writer did not finish.
-    """
+    """Manifests of a log root, or (unless not `below`) of the roots below a directory; `unfinished`: partial ones, too."""
     names = [name for name in tree.names("manifests") if _is_manifest(name, unfinished)]
     if not names and below:
         names = [

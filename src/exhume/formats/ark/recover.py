@@ -124,7 +124,7 @@ def survey_split(
         lost.append((listed[position], Finding.from_error(split.entry_error(position, offset, size, short))))
     for position, error in damaged:
         fits[position] = False
-        lost.append((listed[position], Finding.from_error(error, unread=True)))
+        lost.append((listed[position], Finding.from_error(error, unread=True)))  # also for a disk that cannot be read
     good = listed if fits.all() else listed[fits]
     # Uncounted slots are looked for only where the stated count can be true.
     number = 0 if uncounted else num_unindexed(reader, reference, split)

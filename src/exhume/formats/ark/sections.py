@@ -99,6 +99,7 @@ def manifest_sections(label: str, source: Source, used: int | None) -> list[Sect
     schema = "ark_manifest"
     footer_at = size - TRAILER_FOOTER_SIZE
     footer = parse_file_footer(source.read_up_to(max(0, footer_at), TRAILER_FOOTER_SIZE), footer_at)
+    # A footer whose sizes are those of all bytes before it; their number is the argument of its schema.
     if footer is not None and footer.len_content + footer.len_trailer == footer_at:
         out = [Section(label, source.span(0, footer.len_content), schema=schema)]
         if footer.len_trailer:

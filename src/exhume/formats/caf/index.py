@@ -362,7 +362,7 @@ class _Parser:
             return self._string(pos)
         if mark == b"{":
             members = self._object(pos, path, depth)
-            for key, _, _, at in members:
+            for key, _, _, at in members:  # the path is for messages, and does not grow further than that
                 members.after = self._value(at, f"{path}.{key}" if len(path) < 200 else path, depth + 1)[1]
             return {}, members.end
         if mark == b"[":

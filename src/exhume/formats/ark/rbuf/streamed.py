@@ -188,7 +188,7 @@ class _MessageWalk:
         for each in schema.fields:
             lead = yield from self._member(each, end, lead)
         if schema.final:
-            pass
+            pass  # such a type has no groups
         elif head in GROUPED:
             yield from self._groups(schema, end, lead)
         else:
@@ -236,6 +236,7 @@ class _MessageWalk:
         while more:
             start, head = self._at, self._bytes.peek(1)
             try:
+                # The header of a group: two reserved bits, whether another group follows, number and size.
                 body, _, reserved, more, reserved1, number, size = self._framed(
                     flat_group_header, GROUP_HEADER_SIZE, end
                 )
@@ -435,7 +436,7 @@ class _MessageWalk:
         if count * (self._sizes.least(key) + self._sizes.least(value)) > end - pos:
             expected, actual = counted(count, "pairs"), counted(end - pos, "bytes")
             raise DecodeFailure(COUNT, start, pos, expected=expected, actual=actual)
-        self._state.spend(count * (cost_of(key) + cost_of(value) + 2), start)
+        self._state.spend(count * (cost_of(key) + cost_of(value) + 2), start)  # 2 for the pair itself
         as_map = key.type == "string" and not key.optional
         keys: set[int] = set()  # hashes, since the keys themselves may not fit in memory
 
