@@ -301,7 +301,8 @@ class ArkTable:
             """Yield batches of `batch_rows` rows; count missing splits first and lost messages last."""
             if losses is not None:
                 losses["missing splits"] = sum(not each.is_hidden for each in self.log.missing_splits())
-            yield from rebatched(counted(), batch_rows)  # joining copies: a thread for it costs more than it saves
+            # Joined to batches of `batch_rows` rows, which copies: a thread for that costs more than it saves.
+            yield from rebatched(counted(), batch_rows)
             if losses is not None:
                 losses.update(lost_messages(findings))
 

@@ -23,7 +23,7 @@ def is_guid(text: str) -> bool:
 
 
 def find_manifests(tree: Tree, *, unfinished: bool = False, below: bool = True) -> list[str]:
-    """Manifests of a log root, or (unless not `below`) of the roots below a directory; `unfinished`: partial ones, too."""
+    """Manifests of a log root, or (with `below`) of the roots below a directory; `unfinished`: partial ones, too."""
     names = [name for name in tree.names("manifests") if _is_manifest(name, unfinished)]
     if not names and below:
         names = [

@@ -155,7 +155,7 @@ class _Salvage:
         """Write the clean log."""
         reader, report = self.reader, self.report
         for name in ("manifests", "splits"):
-            with naming(self.root / name):
+            with naming(self.root / name):  # errors of the system then name it
                 (self.root / name).mkdir(parents=True)
         report.notes.append(f"manifest read with: {reader.schema_source}")
         if reader.loaded.schema_source is SchemaSource.SALVAGE and isinstance(reader.source, Tree):

@@ -414,7 +414,7 @@ class ArkWriter(Writer):
         """Make the directories of the log; those that are new are synchronized with their parents."""
         for path in (self.root, self.root / "manifests", self.root / "splits"):
             if not path.is_dir():
-                with naming(path):
+                with naming(path):  # an error of the system then names it
                     path.mkdir()
                 self._made.append(path)
                 sync_directory(path.parent)

@@ -230,9 +230,9 @@ class SqliteStore(Store):
             raise
 
     def _connect(self, path: str | None, mode: str) -> sqlite3.Connection:
-        """A connection to a file, or with None to a new database in memory.
+        """A connection to a file, or with None to a new database in memory; `mode` is SQLite's: ro, rw or rwc.
 
-        SQLite itself would wait for the writer of a FIFO.
+        Only to a regular file: SQLite would wait for the writer of a FIFO.
         """
         uri = "file::memory:"
         if path is not None:
@@ -325,7 +325,7 @@ class SqliteStore(Store):
                     self._connection.close()
                     self._connection = old
                 aside.seal()
-                with naming(path):
+                with naming(path):  # an error of the system then names it
                     shutil.copymode(path, aside.temporary)
                 old.execute("ROLLBACK")
                 old.close()  # closed before the new file takes the name: SQLite then removes its side files

@@ -328,7 +328,7 @@ class Chunk:
         if self._held:
             pieces, held = self._buffer, self._held
             self._buffer, self._held = [], 0
-            with naming(self.path):
+            with naming(self.path):  # an error of the system then names the chunk
                 done = write_pieces(self._fd, pieces) if len(pieces) <= MAX_PIECES else 0
                 if done < held:
                     write_all(self._fd, memoryview(b"".join(pieces))[done:])

@@ -153,7 +153,7 @@ def write_plan(writer: CafWriter, plan: Plan, progress: Progress = no_progress) 
         done += _add_small(writer, small)
         small, held = [], 0
         if file.size > SMALL:
-            with stepping(progress, done, file.size, total):
+            with stepping(progress, done, file.size, total):  # reports progress within the file
                 done += writer.add_path(file.path, from_file_system(file.name), file.size)
         progress(done, total, "bytes")
     done += _add_small(writer, small)

@@ -32,7 +32,7 @@ def find_pieces(source: Source, start: int, stop: int) -> Iterator[tuple[int, in
     while at < stop:
         size = min(WINDOW, stop - at)
         data = source.read_at(at, min(size + overlap, stop - at))
-        for hit, kind in find_patterns(data, signatures):
+        for hit, kind in find_patterns(data, signatures):  # offset in `data`, index of the signature
             place = at + hit
             if place < done or hit >= size:  # inside the file before, or found again in the next window
                 continue

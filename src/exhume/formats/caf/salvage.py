@@ -361,7 +361,7 @@ def _write(
         size = member.end - member.start
         before, copied = copied, copied + size
         try:
-            with stepping(progress, before, size, total):
+            with stepping(progress, before, size, total):  # reports progress within a large member
                 put(member)
         except ExhumeError as error:
             if isinstance(error, SourceError) and not _is_evidence(error, source):

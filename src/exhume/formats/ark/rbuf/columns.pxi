@@ -280,7 +280,7 @@ cdef int64_t column_value(RbufWalk* w, const RbufOp* op, int64_t number, int64_t
         at += 1
         if not w.data[at - 1]:
             return at if column_blank(w, number, False) else -1
-    # values of fixed size: number, time, boolean, GUID
+    # values of fixed size: number, time, boolean, GUID; in the message also "x", a packed time
     if kind == c"w" or kind == c"t" or kind == c"?" or kind == c"g":
         if not rbuf_is_number(op) and op.kind != c"x" or end - at < op.count:
             return -1
