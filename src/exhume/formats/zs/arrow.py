@@ -171,6 +171,7 @@ def to_arrow(
             raise _misfit(archive, form, records.column(0))
         return pa.RecordBatch.from_arrays(arrays, schema=schema), found
 
+    # `map_values` calls `piece` for each block; `rebatched` joins and divides the results, and calls `formed`.
     def batches() -> Iterator[Any]:
         """Yield the batches, each of `batch_rows` records from one or more blocks."""
         pieces = archive.map_values(
@@ -239,7 +240,8 @@ class _Split(_WholeRecords):
         # One piece more than there are columns is enough to see that a record has too many.
         parts = compute.split_pattern(records, self.separator, max_splits=width)
         fitting = compute.list_value_length(parts).to_numpy() == width
-        # By record: its number among the records that fit, whose fields are in `fields`; null for the others.
+        # By record: its number among the records that fit, whose fields are in `fields`, `width` of them for each
+        # record; null for the others.
         rows = numpy.arange(len(records)) if fitting.all() else numpy.cumsum(fitting) - 1
         places = pa.array(rows, pa.int64(), mask=~fitting)
         fields = parts.filter(pa.array(fitting)).flatten()

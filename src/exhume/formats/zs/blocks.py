@@ -4,6 +4,9 @@ A block is a length, a level (0: data, 1 to 63: index, above: extension), a comp
 payload of a data block is records, each preceded by its length; all lengths are uleb128 (7 bits per byte, the lowest
 first).  To frame a block is to find its end and its level by its length.  Errors are those of the rules in `checks`
 (ZS-...).
+
+`RawBlock.body` is what a block's checksum covers: the level byte and the stored payload.  A `ShortBlockError` states
+in `needed` how many bytes the block takes as far as that is known, 0 if its length is not complete.
 """
 
 from __future__ import annotations
@@ -62,7 +65,7 @@ FRAME_WINDOW = 4096
 
 def header_check(source: Source) -> Check:
     """Compute the checksum of a header that is not truncated, and compare it with the stored one."""
-    start = PREAMBLE.size
+    start = PREAMBLE.size  # after the magic number and the length of the header
     end = start + parse_preamble(source.read_at(0, start))[1]
     stored = parse_checksum(source.read_at(end, CRC.size))
     return Check.compare(f"0x{stored:016x}", f"0x{crc64_xz(source.read_at(start, end - start)):016x}")
@@ -163,9 +166,9 @@ class BlockFile:
         size = self.source.size
         stop = size if end is None else min(end, size)
         largest = self.largest if largest is None else largest
-        most = max(READ_AHEAD, self.source.cost.piece)
+        most = max(READ_AHEAD, self.source.cost.piece)  # of bytes per read; `piece`: those that a request should fetch
         step = min(read_ahead, most) if read_ahead else most
-        if not read_ahead:
+        if not read_ahead:  # all of the range will be needed
             self.source.will_read(start, stop)
         base = at = start  # offsets of the window, and of the next block
         window = memoryview(b"")
@@ -174,7 +177,7 @@ class BlockFile:
             try:
                 block = parse_block(window, at - base, at)
             except ShortBlockError as error:
-                needed = max(error.needed, LENGTH_SIZE)
+                needed = max(error.needed, LENGTH_SIZE)  # at least as much as shows how large it is
                 have = base + len(window)
                 if error.needed > size - at or have >= size:
                     raise self.frame_error(error, at) from error
@@ -183,7 +186,8 @@ class BlockFile:
                     base = at = at + error.needed
                     window = memoryview(b"")
                     continue
-                # The rest of the last read is carried over, so that every byte is fetched once.
+                # The rest of the last read is carried over, so that every byte is fetched once.  No read passes `stop`,
+                # except for a block that does.
                 limit = max(stop, min(at + needed, size))
                 more = min(max(at + needed - have, step), limit - have)
                 window = _joined_reads(window[at - base :], self.source.read_at(have, more))
@@ -274,8 +278,8 @@ class BlockFile:
                 break
             pieces.append(piece)
             rest += piece
-            end = take_records(rest, len(rest))
-            # Some record in these is not below `stop`: the range below it ends before them.
+            end = take_records(rest, len(rest))  # of the last whole record
+            # The records below `stop` end before the last one, so some record here is not below it.
             if find_range(memoryview(rest)[:end], None, stop)[1] < end:
                 return b"".join(pieces)[: done + end]
             done += end
@@ -287,7 +291,7 @@ class BlockFile:
 
         Raises ZS-103, ZS-307, ZS-308 and ZS-501.
         """
-        budget = self.limits.payload_budget(len(block.body) - 1)
+        budget = self.limits.payload_budget(len(block.body) - 1)  # without the level byte
         try:
             return self._unpack(block, budget)
         except LimitExceededError as error:
@@ -295,6 +299,7 @@ class BlockFile:
 
     def small_payload(self, block: RawBlock) -> bytes | None:
         """Return the payload of a block; None if it has more than `largest` bytes and is read in chunks."""
+        # The limit depends on the stored size, without the level byte.
         try:
             return self._unpack(block, min(self.largest, self.limits.payload_budget(len(block.body) - 1)))
         except LimitExceededError:
@@ -321,7 +326,8 @@ class BlockFile:
     def _decode(self, stored: memoryview, budget: int) -> Decoded:
         """Decompress a payload; one that exceeds the budget is detected before it takes much memory.
 
-        LZMA2 chunks state their size.  The size of a deflate stream beyond `LARGE_PAYLOAD` is counted first.
+        LZMA2 chunks state their size.  A deflate stream that exceeds `usual` bytes is decoded once without keeping the
+        result, to count them.
         """
         decoder = self.decoder or ""
         if decoder == "lzma2":
@@ -368,12 +374,13 @@ def named_blocks(file: BlockFile) -> dict[int, tuple[int, int]]:
     """Offset -> (size, level) of every block that intact index blocks name, the root's included."""
     found: dict[int, tuple[int, int]] = {}
     header = file.header
-    waiting = [(header.root_offset, header.root_size, -1)]
+    waiting = [(header.root_offset, header.root_size, -1)]  # -1: the root, which may have any level of an index block
     while waiting:
         offset, size, level = waiting.pop()
         if offset in found or size < 1 or not header.blocks_offset <= offset <= file.source.size - size:
             continue
-        entries = _index_at(file, offset, size, level)
+        entries = _index_at(file, offset, size, level)  # with the level of the block
+        # A block that an entry refers to is named even if it is damaged; the root only if it is an intact index block.
         if level >= 0 or entries is not None:
             found[offset] = (size, level if entries is None else entries[0])
         if entries is not None:
@@ -382,7 +389,10 @@ def named_blocks(file: BlockFile) -> dict[int, tuple[int, int]]:
 
 
 def _index_at(file: BlockFile, offset: int, size: int, level: int) -> tuple[int, list[IndexEntry]] | None:
-    """Level and entries of an intact index block; None for data blocks (not read) and for damage."""
+    """Level and entries of an intact index block; None for data blocks (not read) and for damage.
+
+    `level`: the level that the entry which refers to the block requires; -1 for the root.
+    """
     if level == 0:
         return None
     try:

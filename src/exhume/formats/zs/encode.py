@@ -88,6 +88,7 @@ LARGE_RECORD = 1 << 20
 def encode_block(level: int, payload: bytes, compress_payload: Compressor) -> Sequence[bytes]:
     """Return the bytes of a block of any level, in parts."""
     stored = compress_payload(payload)
+    # The checksum continues from that of the level byte.
     return build_block(level, stored, crc64_xz(stored, crc64_xz(bytes((level,)))))
 
 
@@ -97,6 +98,7 @@ def encode_data(payload: bytes, compress_payload: Compressor) -> Encoded:
     first = _record(payload, *scan.first)
     last = first if scan.last == scan.first else _record(payload, *scan.last)
     if scan.unsorted >= 0:
+        # `unsorted`: number of the first record out of order; `previous`, `current`: where that before it, and it, are.
         fault = (scan.unsorted, payload[slice(*scan.previous)], payload[slice(*scan.current)])
         return Encoded((), payload, first, last, scan.records, fault)
     return Encoded(encode_block(0, payload, compress_payload), payload, first, last, scan.records)

@@ -1,7 +1,9 @@
 """Framing of records in a stream outside of a ZS file: terminated, or preceded by their length.
 
 Inside the file, the payload of a data block is records, each preceded by its length as uleb128 (7 bits per byte, the
-lowest first).
+lowest first).  Functions of the kernel for payloads: `take_records` returns the end of the record that reaches a number
+of bytes (else of the last whole record; 0 if there is none), `split_records` the records, and `scan_records` their
+number and the places of the first and the last.
 """
 
 from __future__ import annotations
@@ -43,7 +45,7 @@ def split_in_parts(payload: memoryview) -> Iterator[list[bytes]]:
     while base < len(payload):
         rest = payload[base:]
         try:
-            end = take_records(rest, SPLIT_SIZE) or len(rest)
+            end = take_records(rest, SPLIT_SIZE) or len(rest)  # not even one whole record: the split raises the error
             part = split_records(rest[:end])
         except MalformedRecordsError as error:
             raise MalformedRecordsError(error.reason, base + error.offset, error.length) from None

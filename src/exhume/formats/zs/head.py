@@ -119,7 +119,7 @@ def read_head(source: Source, limits: Limits) -> Head:
     # The metadata.
     metadata: dict[str, Any] | None = None
     twice: list[str] = []
-    at = start + FIXED_HEADER.size
+    at = start + FIXED_HEADER.size  # the metadata follows the fields of fixed size
     metadata_span = source.span(at, at + len(header.metadata))
     try:
         metadata, twice = checks.parse_metadata(header.metadata, metadata_span)

@@ -59,9 +59,10 @@ class LargeBlock:
         """Read the level of the block of `size` bytes at `offset`, whose length field is as long as the size
         requires."""
         self.file, self.offset, self.size = file, offset, size
-        # The length field takes `n` bytes if a length of the other bytes, without the checksum, takes so many.
+        # The length field states the size of level and payload, which is that of the block without the field itself and
+        # the checksum.  The field has `n` bytes if that size for `n` takes `n` bytes as a uleb128.
         covered = next(n for n in range(1, size) if len(build_uleb128(size - CRC.size - n)) == n)
-        self._body = offset + covered  # where the checksum's bytes start: level and payload
+        self._body = offset + covered  # where the level and the payload start, which the checksum covers
         self.level: int = file.source.read_at(self._body, 1)[0]
 
     @property
@@ -109,7 +110,8 @@ class LargeBlock:
             raise file.codec_error()
         budget = file.limits.expansion_budget(stop - start)
         pieces = file.source.chunks(start, stop)
-        stream = PayloadStream(file.decoder, pieces, max_size=budget, trailing=True)  # bytes after it: see below
+        # `trailing`: bytes may follow the compressed stream; they are an error of its own, below.
+        stream = PayloadStream(file.decoder, pieces, max_size=budget, trailing=True)
         size = 0
         try:
             for piece in stream:
@@ -127,8 +129,8 @@ class LargeBlock:
     def parts(self, seen: Callable[[bytes], object] = len) -> Iterator[PayloadPart]:
         """Yield the records: many small ones together, each long one by itself, which the caller may read or not.
 
-        `seen` is called with each chunk of the payload, those after malformed records included.  Raises ZS-309, ZS-311
-        and what `payload` raises.
+        `seen` is called with each chunk of the payload, those after malformed records included (`len`, the default, has
+        no effect).  Raises ZS-309, ZS-311, and propagates errors from `payload`.
         """
 
         def seen_chunks() -> Iterator[bytes]:
@@ -182,7 +184,8 @@ def _parts(forward: ForwardReader) -> Iterator[PayloadPart]:
             forward.skip(end)
             yield PayloadPart(start, window[:end])
             continue
-        # The first record is not whole: it is a long one if it exceeds a full window, else it is malformed.
+        # The first record is not whole: it is a long one if it exceeds a full window, else it is malformed.  `found`
+        # states its length and the reason: `OVERRUN` if it ends after the window.
         found = malformed_records(window, 0)
         if found.reason != OVERRUN or len(window) < PIECE:
             raise MalformedRecordsError(found.reason, start, found.length)
@@ -226,6 +229,8 @@ def scan_large(block: LargeBlock, seen: Callable[[bytes], object]) -> LargeScan 
     count = 0
     disorder: tuple[int, RecordPlace | None, RecordPlace] | None = None  # `unsorted`, `previous`, `current`
     for start, data, record, size in block.parts(seen):
+        # `here`, `after`: the first and the last record of the part; `wrong`: whether the first is smaller than the
+        # record before; `inner`: the first fault within the part (number, places of the record before and of it).
         # Several small records: the kernel returns their places and the first that is out of order.
         if record is None:
             found = scan_records(data)

@@ -207,7 +207,7 @@ def parse_block(data: memoryview, position: int, offset: int) -> RawBlock:
 
     Raises the same errors as `parse_frame`, and `ShortBlockError` when `data` ends inside the block.
     """
-    try:
+    try:  # `size`: of level and payload, which end at `stop`; `after`: the end of the block
         after, size, _, _, stop, crc = flat_block(data, position, len(data))
     except LayoutError as error:
         # `parse_frame` raises the other errors, or returns the size.
@@ -230,7 +230,7 @@ def find_block(data: memoryview, start: int, stop: int, largest: int) -> int:
     Only data and index blocks of at most `largest` bytes are found.
     """
     while (start := next_block(data, start, stop, largest, MAX_INDEX_LEVEL)) < stop:
-        _, size, _, _, end, crc = flat_block(data, start, len(data))
+        _, size, _, _, end, crc = flat_block(data, start, len(data))  # as in `parse_block`
         if crc64_xz(data[end - size : end]) == crc:
             break
         start += 1
@@ -264,6 +264,7 @@ def parse_index(payload: bytes, where: Span) -> list[IndexEntry]:
     found = scan_entry(payload, 0, size, MAX_INDEX_ENTRIES + 1)
     if len(found) > MAX_INDEX_ENTRIES:
         raise checks.INDEX_TOO_LARGE.error(span=where)
+    # Fewer entries than requested are a problem to the reader, but not if they end with the payload.
     if found.problem is not None and found.resume_at < size:
         raise _bad_entry(found.problem, size, where) from found.problem
     keys = [payload[start:end] for start, end in zip(found.key_start, found.key_end, strict=True)]
@@ -277,11 +278,13 @@ def _bad_entry(error: LayoutError, size: int, where: Span) -> ExhumeError:
     offset and a length that no file can have.  `size` is that of the payload.
     """
     path, at = _integer(error)  # `path` differs from that of the error for a wrong byte of an integer
+    # An offset or length that was read, but is impossible.
     if path == error.path and not error.path.endswith(".len_key"):
         rule = checks.REF_DANGLING if error.path.endswith(".ofs_block") else checks.REF_LENGTH
         span = where.sub(at, error.stop)
         return rule.error(span=span, field_path=f"entries{path}", expected=error.expected, actual=error.found)
     facts: dict[str, Any] = {"span": where.sub(at, size), "field_path": f"entries{path}"}
+    # An integer that is malformed, or truncated; else a key that is longer than the rest of the payload.
     if path != error.path and not error.short:
         return checks.INTEGER_FORM.error(**facts)
     if path != error.path:

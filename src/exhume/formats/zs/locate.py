@@ -30,12 +30,14 @@ def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: i
     rest = source.window(hit)
     head = read_head(rest, limits)
     header = head.header
+    # `sound`: whether the checksum of the header matches.
     sound = not any(problem.code == "ZS-201" for problem in head.problems)
     if header is None or head.blocks_offset is None or (header.codec not in DECODERS and not sound):
         return None
     if head.magic == MAGIC and sound and header.file_size >= head.blocks_offset:
         return _complete_file(source, hit, header, limits, jobs)
     end = _intact_end(rest, header, limits)
+    # Neither a block nor metadata after the magic number: a chance hit.
     if end <= head.blocks_offset and head.metadata is None:
         return None
     span = source.span(hit, hit + end)

@@ -34,6 +34,7 @@ def plan(archive: ZsArchive, size: int | None, options: dict[str, Any]) -> Itera
     cutter.cut(root.entries, root.level, archive.header.blocks_offset)
     edges = [(None, archive.header.blocks_offset), *cutter.bounds, (None, total)]
     for (first, start), (stop, end) in pairwise(edges):  # (key, offset) of both bounds of a part
+        # A part has its selection (see `_range`), its stored bytes, and its bounds: lower and upper key.
         yield Part((first, stop, end), end - start, first, stop)
 
 
@@ -52,11 +53,12 @@ class _KeyCutter:
         """
         for entry in entries:
             end = entry.offset + entry.size
-            if level > 1 and end - before > 2 * self._size:
+            if level > 1 and end - before > 2 * self._size:  # more than two parts: divide it at the keys below it
                 node = self._archive.index.node(entry, level - 1)
                 self.cut(node.entries, node.level, before)
             elif end - self._at > self._size and before > self._at:
                 key = entry.key[:KEY]
+                # An empty key, or one that equals the last bound when it is cut, would make an empty part.
                 if key and (not self.bounds or key > self.bounds[-1][0]):
                     self.bounds.append((key, before))
                     self._at = before

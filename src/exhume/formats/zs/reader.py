@@ -70,7 +70,7 @@ class ZsArchive(RecordArchive):
     """
 
     format = "zs"
-    _offered = "count dump map_blocks metadata records"
+    _offered = "count dump map_blocks metadata records"  # what `dir` lists in addition to what all archives have
 
     def __init__(self, source: Source, *, limits: Limits = DEFAULT_LIMITS) -> None:
         """Read the header.  Raises ZS-101..103, ZS-201, ZS-301..303 and ZS-401..403."""
@@ -178,6 +178,7 @@ class ZsArchive(RecordArchive):
         """Records in ascending order, each with its block and its place in it."""
         for piece in self._slices(make_bounds(start, stop, prefix), jobs):
             span = self.file.span(piece.block)
+            # `before`: records of the block before this payload, if it is only a part; then those before the range.
             ordinal = piece.before + scan_records(memoryview(piece.payload)[: piece.low]).records
             at = piece.base + piece.low  # offset in the payload of the next record
             for part in self._split(piece):

@@ -190,7 +190,7 @@ class References:
         """Check a reference against the block `index`; `known` when that block has been added completely."""
         start, size, level = self._starts[index], self._sizes[index], self._levels[index]
         entry = reference.entry
-        twice, self._referenced[index] = self._referenced[index], 1
+        twice, self._referenced[index] = self._referenced[index], 1  # 0 or 1: whether an entry referred to it before
         if twice:
             yield checks.REF_TWICE.finding(span=self._key_span(reference), actual=entry.offset)
         if entry.size != size:
@@ -205,7 +205,7 @@ class References:
         reach = self._reaches.pop(start, None)
         if reach is None and known and level == 0:  # it was dropped to save memory, see `_resolve`
             reach = self._reread(index)
-        if reach is None:
+        if reach is None:  # an index block whose own references are not settled, or the block that is just being added
             self._holders[start] = reference
         else:
             yield from self._settle(reference, reach)
@@ -264,7 +264,7 @@ class References:
                 scan = scan_records(payload)
                 yield memoryview(payload)[slice(*(scan.last if edge.last else scan.first))]
                 return
-        # Passed twice: to find the record, and to read it.
+        # Its payload is decompressed twice: to find the record, and to read it.
         large = LargeBlock(self._file, offset, size)
         large.check()
         found = scan_large(large, len)

@@ -210,10 +210,10 @@ def _walk(
     recovery.ranges.append(FileRange(0, start, Outcome.REBUILT, "header"))
     digest = sha256()
     last: bytes | None = None  # the last record so far
-    kept: dict[tuple[int, int], int] = {}  # the offset of each kept block, by its checksum and size
+    kept: dict[tuple[int, int], int] = {}  # by checksum and size: offset of the first such data block
     # A file longer than its header states has something twice: a repeated block must not duplicate records.
     size = recovery.file.header.file_size
-    excess = recovery.file.source.size - size if codec_known and size else 0  # bytes that copies may explain
+    excess = recovery.file.source.size - size if codec_known and size else 0  # bytes too many, which copies may be
     offsets = sorted(hints)
     found = _found(recovery, start, offsets, codec_known)
     for one, decoded in map_ordered(lambda one: (one, _decode(one)), found, jobs):
@@ -275,7 +275,7 @@ def _decode(found: _FileRange) -> _Decoded | None:
         payload = file.unpack(block)
         return payload, scan_records(payload)
     except MalformedRecordsError as error:
-        return file.records_error(block, error, 0)  # only its message and code are used
+        return file.records_error(block, error, 0)  # 0 for the payload's size: only message and code are used
     except SourceError:
         raise
     except ExhumeError as error:

@@ -109,6 +109,7 @@ class Index:
         if not header.blocks_offset <= offset < source.size:
             raise checks.ROOT_OFFSET.error(span=source.span(*ROOT_OFFSET_AT), actual=offset)
         size = min(size, source.size - offset)
+        # As long as it is in fact, which may not be what the header states.
         block = self._frame_root(offset, size)
         if block is None:
             raise checks.ROOT_OFFSET.error(span=source.span(*ROOT_OFFSET_AT), actual=offset)
@@ -192,7 +193,8 @@ class Index:
         # The key of the nearest index entry after the path that is taken: later blocks have no smaller records.
         next_key: bytes | None = None
         while True:
-            # The last child whose key is smaller: copies of `low` may end the block before it.
+            # The last child whose key is smaller than `low`: copies of `low` may be at the end of its block, before a
+            # block whose key equals it.
             first = max(0, bisect_left(node.keys, low) - 1)
             if node.level == 1:
                 break
@@ -283,11 +285,11 @@ def large_slices(
     part: PayloadPart | None = None
     for part in block.parts():
         if part.record is None:  # many small records
-            low, high = find_range(part.data, bounds.low, bounds.high)
+            low, high = find_range(part.data, bounds.low, bounds.high)  # offsets in `part.data`
             count, size = scan_records(part.data).records, len(part.data)
             if low < high:
                 yield Slice(block, part.data, low, high, part.start, before)
-            if high < size:
+            if high < size:  # a record here is not below the bound: the range ends
                 yield None
                 return
             before += count

@@ -66,7 +66,8 @@ def _remains(source: Source, limits: Limits) -> Iterator[SectionItem]:
     """Yield the sections of a file that cannot be opened: as much as its magic and header still show."""
     head = read_head(source, limits)
     start, size = head.blocks_offset, source.size
-    if head.magic not in (MAGIC, INCOMPLETE_MAGIC) or start is None:  # each part by itself: the first stops the parser
+    # A section for each part: a single parser would stop at the damaged first part.
+    if head.magic not in (MAGIC, INCOMPLETE_MAGIC) or start is None:
         end = size if start is None else start - CRC.size
         yield Section("preamble", source.span(0, min(PREAMBLE.size, size)), schema="zs")
         if end > PREAMBLE.size:
@@ -78,6 +79,7 @@ def _remains(source: Source, limits: Limits) -> Iterator[SectionItem]:
     else:
         yield from _head(BlockFile(source, head.header, limits))
     if start is not None:
+        # An empty header is enough to find the blocks.
         file = BlockFile(source, head.header or Header(0, 0, 0, b"", b"", b""), limits)
         yield from _blocks(file, start, head.header.codec if head.header is not None else None)
 

@@ -56,7 +56,7 @@ class ExternalSorter:
             return
         if self._records:
             self._spill()
-        while len(self._runs) > FAN_IN:
+        while len(self._runs) > FAN_IN:  # merge the oldest ones into one run
             part, self._runs = self._runs[:FAN_IN], self._runs[FAN_IN:]
             merged = self._write_run(heapq.merge(*map(_read_run, part)))
             for run in part:

@@ -198,6 +198,7 @@ class _BlockWalk:
         references = self.references
         yield from references.add_block(found.offset, found.size, found.level)
         # Large data block; data block; index block; index block that could not be read.  Extensions need nothing else.
+        # `add_unread`: nothing is known of its records, so the keys that refer to it are not compared with any.
         if found.large is not None and found.level == 0:
             yield from self._add_large(found.large)
         elif found.level == 0:
@@ -231,7 +232,7 @@ class _BlockWalk:
         else:
             if found is None:
                 yield checks.DATA_EMPTY.finding(span=block.span)
-        self.data_whole &= whole
+        self.data_whole &= whole  # the payload counts for the SHA-256 even if its records are malformed
         if found is None:
             yield from self.references.add_unread(block.offset)
             return

@@ -144,7 +144,7 @@ class ZsWriter(Writer):
         self._output = AtomicFile(target, overwrite=overwrite)
         self.name: str = os.fspath(target)
         try:
-            self._write_header(INCOMPLETE_MAGIC, crc=0)
+            self._write_header(INCOMPLETE_MAGIC, crc=0)  # a checksum that does not match, as the header is not final
         except BaseException:
             self.abort()
             raise
@@ -237,7 +237,7 @@ class ZsWriter(Writer):
             self._put_data(self._encode((payload, stored)))
             return
         self._calls.submit((payload, stored))
-        self._drain(2 * self._jobs)
+        self._drain(2 * self._jobs)  # so many may wait; the others are written
 
     def _drain(self, most: int = 0) -> None:
         """Write blocks until at most `most` are waiting."""
@@ -294,7 +294,7 @@ class ZsWriter(Writer):
     def _finish_index(self) -> IndexEntry:
         """Flush the lowest level until one index block remains: the root."""
         while True:
-            waiting = [level for level, entries in enumerate(self._pending) if entries]
+            waiting = [level for level, entries in enumerate(self._pending) if entries]  # with unreferenced blocks
             lowest = waiting[0]
             if lowest > 0 and waiting == [lowest] and len(self._pending[lowest]) == 1:
                 return self._pending[lowest][0]
@@ -382,7 +382,7 @@ def iter_payloads(file: BinaryIO, shape: Framing, block_size: int) -> Iterator[t
     want = block_size  # bytes to have before the next try to take records
     offset = 0  # of `held` in the input
     while True:
-        is_end = not _read_more(file, held, max(want - len(held), 4096))
+        is_end = not _read_more(file, held, max(want - len(held), 4096))  # at least 4096, however little is missing
         try:
             payload, taken = shape.take(held, block_size)
         except MalformedRecordsError as error:

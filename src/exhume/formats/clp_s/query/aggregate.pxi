@@ -1,6 +1,14 @@
 # Extremes, counts by time span and distinct values of columns.  Functions and methods without a docstring are
-# documented in the pure-Python implementation, `pykernel.py`.  `EncBuf` is a growing buffer: `p` its bytes, `n` how
-# many are used, `cap` how many are allocated.
+# documented in the pure-Python implementation, `pykernel.py`.
+#
+# Structures and functions of other parts of the kernel:
+# - `EncBuf` is a growing buffer: `p` its bytes, `n` how many are used, `cap` how many are allocated; `enc_buf_room`
+#   reserves space at its end, `enc_buf_put` and `enc_buf_u64` append.
+# - `EncDictionary` is a set of strings in order of insertion; `enc_dictionary_id` adds one.
+# - `Strings` are the entries of an archive's dictionary, each a size (uint64) and its bytes: entry i is at
+#   `data + starts[i]`, and `string_at` returns its bytes.  `ClpsStrings` is the class for Python around them.
+# - `Op`s print a row of a table: `add_row` appends its text to `Out`, another growing buffer, and returns a fault kind,
+#   `F_NONE` for none; `Trouble` has the details of the fault.
 #
 # Masks: `chosen` has one byte per row, 0 for a row that is left out; NULL stands for all rows.
 # Order of numbers: signed integers and floats are stored as unsigned "keys" whose order is that of the numbers, so that
@@ -285,7 +293,9 @@ cdef void agg_sort_texts(AggText* texts, size_t count, size_t depth, int level) 
             has_short = has_short or agg_size(texts[stop].text) < depth + 8
             stop += 1
         if stop - start > 1:
-            if has_short and stop - start >= AGG_FEW:  # a zero in the key may be a byte or the padding after the end
+            # A zero in the key may be a byte or the padding after the end: with short strings, equal keys do not mean
+            # equal bytes, and the next level would make the same keys.  Few strings are compared by all bytes there.
+            if has_short and stop - start >= AGG_FEW:
                 qsort(&texts[start], stop - start, sizeof(AggText), agg_compare)
             else:
                 agg_sort_texts(&texts[start], stop - start, depth if has_short else depth + 8, level + 1)
@@ -411,6 +421,7 @@ cdef int agg_reduce_texts(AggTexts* texts) except -1 nogil:
     cdef const unsigned char* text
     if texts.unordered:
         agg_order_texts(texts, NULL, NULL)
+    # Strings that came in ascending order have no duplicates: `agg_keep_text` leaves out one that equals the last.
     count = texts.order.n // sizeof(AggText) if texts.unordered else texts.count
     if count < texts.count // 2:
         memset(&data, 0, sizeof(data))
@@ -539,6 +550,7 @@ cdef int agg_kind(const unsigned char* p, size_t size, uint64_t* bits) noexcept 
         return AGG_INTEGER
     if point == digits or mantissa > <uint64_t>1 << 53:  # no digit after the point, or more than a double can store
         return AGG_OTHER
+    # Both are exact doubles (at most 2^53 and 10^17), so that the quotient is the double closest to the number.
     real = <double>mantissa / enc_powers_of_ten[digits - point]
     if negative:
         real = -real
@@ -574,7 +586,7 @@ cdef class ClpsDistinct:
 
     def add(self, ClpsProgram program not None, bytes mask, bint is_json=False, bint has_strings=True):
         # Add what the program prints of each chosen row: strings, or, with `is_json`, JSON values.  Return a fault or
-        # None.
+        # None.  `has_strings`: whether JSON strings are added, too; values of kind `AGG_OTHER` are kept in `rest`.
         cdef Out out
         cdef Trouble trouble
         cdef Py_ssize_t row
@@ -634,7 +646,7 @@ cdef class ClpsDistinct:
         cdef const char* chosen = NULL
         cdef uint64_t id
         cdef bint is_other = strings is not self.entries  # whether the dictionary changes
-        if strings.escape:
+        if strings.escape:  # these entries would come out with the escapes of JSON
             raise ValueError("escaped strings")
         PyObject_GetBuffer(ids, &view, PyBUF_SIMPLE)
         try:
@@ -752,12 +764,12 @@ cdef class ClpsDistinct:
         cdef size_t i = start, count
         memset(&out, 0, sizeof(out))
         if kind == AGG_FLOAT:
-            prepare_reals()
+            prepare_reals()  # fills the tables that `put_real` uses
         try:
             with nogil:
                 if kind == AGG_STRING:
                     self.sort()
-                elif start == 0:
+                elif start == 0:  # later calls find the numbers sorted
                     agg_reduce(numbers)
                 # Only one of the two loops runs: strings, or numbers.
                 while kind == AGG_STRING and out.n < target:

@@ -91,7 +91,8 @@ class Distinct:
                 flags = column.values if mask is None else compress(column.values, mask)
                 self.booleans.update(flag != 0 for flag in set(flags))
             case NodeType.VAR_STRING:
-                # Values are ids of the dictionary: its beginning, up to the largest one, is enough.
+                # Values are ids of the dictionary: its beginning, up to the largest one, is enough.  `False, True`: of
+                # integers, the largest.
                 largest = clps_extreme(column.values, mask, False, True)
                 if largest is None:
                     return
@@ -106,6 +107,7 @@ class Distinct:
                 self._add_printed(column, mask, is_json=True, has_strings=has_strings)
                 for text in self.found.rest_of():
                     value = parse_json(text)
+                    # `parse_json` returns text that is not JSON as a string, too: that has no quotes.
                     if isinstance(value, str) and not (has_strings and text[:1] == b'"'):
                         continue
                     self.add(value)
@@ -114,6 +116,7 @@ class Distinct:
         self, column: Column, mask: bytes | None, *, is_json: bool = False, has_strings: bool = True
     ) -> None:
         """Add the values of a column as the kernel prints them; `mask` selects rows."""
+        # Raw: without the escapes of JSON.
         program = ClpsProgram([column.operation(raw=True)], column.rows)
         fault = self.found.add(program, mask, is_json, has_strings)
         if fault is not None:
@@ -175,6 +178,7 @@ def _extreme_of(column: Column, mask: bytes | None, *, largest: bool) -> Number 
         # Their numbers are known only when they are printed.
         distinct = Distinct()
         distinct.add_column(column, mask, has_strings=False)
+        # The smallest or largest integer and float, as far as there are any; both kinds are in ascending order.
         numbers = [number for kind in distinct.numbers() if kind for number in (kind[-1] if largest else kind[0],)]
         return (max if largest else min)(numbers, default=None)
     return None
@@ -183,6 +187,7 @@ def _extreme_of(column: Column, mask: bytes | None, *, largest: bool) -> Number 
 def _all_text(column: Column) -> bool:
     """Return whether all timestamps of a column print as strings, by their patterns: then it has no numbers."""
     known = column.texts.patterns
+    # A pattern that cannot be used is not in `compiled`; the text of one that prints strings begins with a quote.
     return all(one in known.compiled and known.texts[one][:1] == b'"' for one in set(column.pattern_ids))
 
 

@@ -138,7 +138,8 @@ def _push_down(expression: Expression, inverted: bool, dialect: Dialect, query: 
     children = []
     for child in expression.children:
         children.append(_push_down(child, inverted, dialect, query))  # noqa: PERF401 - a frame less per level
-    both = isinstance(expression, And) != inverted  # De Morgan: a negated AND is an OR of negations, and vice versa
+    # Whether the result is an AND.  De Morgan: a negated AND is an OR of negations, and vice versa.
+    both = isinstance(expression, And) != inverted
     assert isinstance(expression, And | Or)
     if len(children) == 1:
         return children[0]
@@ -153,6 +154,7 @@ def distribute(condition: Condition) -> Condition:
     if isinstance(condition, ColumnTest):
         return condition
     _, filters = _size(condition)  # that the result would have
+    # A condition that is large as it is written may become twice as large.
     if filters > max(MAX_CLAUSE_FILTERS, 2 * _count(condition)):
         return flatten(condition)
     clauses = _clauses(condition)
@@ -188,7 +190,8 @@ def _clauses(condition: Condition) -> list[list[Condition]]:
         for child in condition.children:
             out += _clauses(child)
         return out
-    # Order within a clause, as in the native search: nested conjunctions, filters, one of each set of alternatives.
+    # Order within a clause, as in the native search: nested conjunctions (the last one first), filters, one of each set
+    # of alternatives.
     inner: list[Condition] = []
     filters: list[Condition] = []
     alternatives = []
@@ -248,7 +251,7 @@ class _TypeNarrowing:
         children = []
         for child in condition.children:
             children.append(self.run(child))  # noqa: PERF401 - a frame less per level
-        self.added.clear()
+        self.added.clear()  # the conjunction ends here
         return join(type(condition), children)
 
     def _test(self, test: ColumnTest) -> Condition:
@@ -259,6 +262,7 @@ class _TypeNarrowing:
             return NEVER
         narrowed = replace(test, types=types)
         strings = types & (TEXTS | STRINGS)
+        # A literal for both string types (with a wildcard and no space) is compared with both, negated or not.
         if test.inverted and test.op == EQUAL and strings in (TEXTS, STRINGS):
             other = (TEXTS | STRINGS) ^ strings
             key = (test.column.keys, other)

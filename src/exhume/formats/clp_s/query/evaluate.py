@@ -44,7 +44,8 @@ class Evaluator:
     """Evaluates conditions on the rows `[start, stop)` of one table.
 
     A mask has a byte for each row, 0 or 1, and is kept as one little-endian integer: plain Python combines masks with
-    a single operation.  The mask of all rows is `ones`.
+    a single operation.  The mask of all rows is `ones`.  `wanted` is the mask of the rows for which a result has to be
+    right: AND and OR need no others.  `_masks` keeps the mask of each check, by its key, if it is right for all rows.
     """
 
     start: int
@@ -191,7 +192,7 @@ class Evaluator:
             rows = (wanted & ~found).to_bytes(self.rows, "little")  # not matched by an earlier try
             mask, bad = clps_match_texts(
                 words, variables, texts.raw_log_types, texts.variables, table, constraints, pattern_codes, fold, rows
-            )
+            )  # `bad`: the first row that cannot be decoded, or -1
             if bad >= 0:
                 column.strings([self.start + bad])  # raises the fault in it
             found |= int.from_bytes(mask, "little")
@@ -233,7 +234,8 @@ class Evaluator:
         mask = bytearray(self.rows)
         for start in range(0, len(rows), _ARRAY_BATCH):
             part = rows[start : start + _ARRAY_BATCH]
-            # Consecutive rows are searched as one string first, which most often shows that none of them matches.
+            # Consecutive rows are searched as one string first, which most often shows that none of them matches:
+            # `needle` are bytes that each array with a match contains (b"" if unknown).
             is_consecutive = tester.needle and len(part) == part[-1] - part[0] + 1
             if is_consecutive and tester.rules_out(column.joined(self.start + part[0], self.start + part[-1] + 1)):
                 continue

@@ -213,7 +213,7 @@ class _Parser:
                         _fail(f"{open_at if closes else 'nothing is open here'}, found {token}", token.position)
                     self.advance()
                     stack.pop()
-                    # The bracket is an operand of the level around it, after which the loop continues.
+                    # The bracket is an operand of the level around it: the loop continues after that operand.
                     self.push(stack[-1], self.close(frame), self.depth(frame))
                     continue
                 if token.kind != END:
@@ -255,8 +255,9 @@ class _Parser:
             _fail(f"AND and OR are nested more than {MAX_DEPTH} levels deep", self.token.position)
 
     def operand(self, stack: list[_Frame]) -> None:
-        """Read one operand and push it to its level; NOT and brackets before it are taken in, opening levels on the
-        way.
+        """Read one operand and push it to its level.
+
+        Each NOT before it negates it, and each opening bracket before it opens a level, which is pushed to `stack`.
         """
         while True:
             token = self.token
@@ -323,7 +324,7 @@ class _Parser:
     def instant(self) -> Instant:
         """Parse `timestamp("text"[, "pattern"])` or `date(text)` from its opening token.  Raises `QueryError`."""
         opening = self.token
-        start = opening.position + len(opening.text) + 1
+        start = opening.position + len(opening.text) + 1  # after the name and its parenthesis
         pattern = None
         if self.query[start : start + 1] != '"' and opening.text == "date":
             # `date(2024-01-02T03:04:05)`: the text has colons, which are tokens anywhere else.

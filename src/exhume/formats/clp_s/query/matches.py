@@ -65,6 +65,9 @@ class SharedSearch:
     """A table whose blocks of rows are searched by threads that share it; `nodes`: those that are printed (None: all).
 
     In a large table, only the columns of the condition are read completely; other columns only for the matching rows.
+
+    `_windowed` calls a function for a window of rows; its result is None if the table has to be read as a whole (it has
+    no windows, or one is damaged), which is what the methods then do, by `_data`.
     """
 
     def __init__(
@@ -104,6 +107,7 @@ class SharedSearch:
 
         def window(rows: WindowRows) -> Iterable[bytes]:
             """Search a window, and print the matches from another one with the columns that are printed."""
+            # True: all rows match, whatever their values.
             mask = None if self._part is True else self._mask(rows.window(self._condition))
             if mask is not None and 1 not in mask:
                 return ()

@@ -1,6 +1,14 @@
 # The search part of the kernel: patterns over dictionaries and encoded strings, comparisons over columns.  Comparisons
 # return a mask, a byte per row, 1 if it matches.  An encoded string is a word with the id of a log type (text with
 # placeholders, "holes") and the index of its first variable.
+#
+# Structures of the reading part of the kernel: `Strings` are the entries of a dictionary, `string_at` returns the bytes
+# of one as a `Slice` (`text`, `size`).  `Out` is a growing buffer: `reserve` makes space, `add` appends; both return
+# False without memory.  `Op` prints a column; its fields in use here are: `more` and `num_more`, the column's
+# variables (int64) and their number; `holes` and `first_hole`, the parts of all log types, those of log type i from
+# `holes[first_hole[i]]` on, the last of them with kind 0; `arena`, the static text of the log types; `core`, whether
+# text has the encoding from 0.4.0 on.  `add_text` prints encoded text and returns `F_NONE`, or the kind of a fault.
+#
 # `exhume.formats.clp_s.query.pykernel` is the pure-Python implementation and has the documentation.
 
 cdef enum WildCode:  # codes of a pattern besides bytes
@@ -122,6 +130,7 @@ def clps_find(ClpsStrings strings, codes, bint fold, bint unescape):
             for index in range(strings.count):
                 one = string_at(&strings.strings, index)
                 size = one.size
+                # The size alone may exclude a match; without its backslashes an entry may be shorter than it is now.
                 if size < least or (size > least and not (longer or unescape)):
                     continue
                 text = <const uint8_t*>one.text
@@ -255,7 +264,7 @@ cdef bint fulfilled(const Op* op, uint64_t word, const Constraint* constraints, 
             if value == constraints[met].base:
                 met += 1
         else:
-            distance = <uint64_t>value - <uint64_t>constraints[met].base
+            distance = <uint64_t>value - <uint64_t>constraints[met].base  # very large for a value below `base`
             if distance < constraints[met].size and constraints[met].table[distance]:
                 met += 1
     return met == count
@@ -271,7 +280,11 @@ def clps_match_texts(
     codes,
     bint fold,
     const uint8_t[::1] wanted,
-):  # see the function of this name in pykernel.py
+):
+    # Return the mask of the `wanted` rows (a byte per row) that match, and the first one that cannot be decoded (-1:
+    # none).  A row matches if `table` (a byte per log type; None: all) has a 1 for its log type, its variables fulfill
+    # the `constraints` in this order (see `Constraint`), and its text matches the pattern `codes` (None: any text),
+    # whatever the case of ASCII letters if `fold`.  `words` and `variables` are those of the column.
     cdef Py_ssize_t rows = wanted.shape[0], row, index, count = len(constraints)
     cdef Py_ssize_t bad = -1  # first wanted row that cannot be decoded; -1: none
     cdef bytes mask = PyBytes_New(NULL, rows)

@@ -107,10 +107,12 @@ def operand_of(literal: Literal, op: str, dialect: Dialect, instant: int | None 
             return Operand(0)
         if literal.anything:
             return Operand(ALL, literal.text, anything=True)
+        # Strings with a space are stored as encoded text; a wildcard may stand for a space.
         types = ARRAYS | (TEXTS if b" " in literal.text else STRINGS)
         return Operand(types | (TEXTS if literal.wild else 0), literal.text)
     if isinstance(literal, Number):
         whole, cast = integer_of(literal.value, op, dialect)
+        # Strings and arrays may have the number as text, which can only be equal.
         types = FLOATS | TIMES | (INTEGERS if whole is not None else 0) | (STRINGS | ARRAYS if equal else 0)
         return Operand(types, literal.text if equal else None, whole, cast, float(literal.value))
     if isinstance(literal, Boolean):
@@ -130,6 +132,7 @@ def instant_operand(instant: int, op: str, dialect: Dialect, text: bytes = b"") 
             types |= ARRAYS | (TEXTS if b" " in text else STRINGS)
         return Operand(types, text if op == EQUAL else None, instant, instant, float(instant))
     milliseconds = truncate(instant, 1_000_000)
+    # Timestamp columns count nanoseconds or milliseconds, by the version; floats are compared with seconds.
     whole = instant if dialect.nanoseconds else milliseconds
     # Two roundings, as the native search has them: an int64 becomes a double, then seconds.
     seconds = float(instant) / float(NANOSECONDS)
@@ -154,7 +157,9 @@ def compare(op: str, value: float, operand: float) -> bool:
     return value >= operand
 
 
-# Regular expressions for the specifiers of a pattern, by their letter.
+# Regular expressions for the specifiers of a pattern, by their letter.  Less usual ones: `e`, `k` and `l` are padded
+# with a space, `I` and `l` hours of a 12-hour clock, `J` the second of a leap second, `3`, `6`, `9` and `T` digits of
+# the fraction of a second (`T` without zeros at the end), `E`, `L`, `C` and `N` epochs (see `_EPOCH_UNITS`).
 _TWO: Final = r"\d\d"
 _PADDED: Final = r"[ \d]\d"
 _FIELDS: Final = {
@@ -259,6 +264,7 @@ def _compile(pattern: str) -> tuple[str, dict[str, list[str]]]:
                     raise ValueError(f"\\{code} needs {_WORDS[code]} names")
                 field = "|".join(map(re.escape, names[code]))
             else:
+                # `\o{name,offset}` prints a name for an offset, `\z{offset}` the offset itself.
                 name, _, offset = content.rpartition(",") if code == "o" else (content, "", content)
                 names["zone"] = [offset]
                 code, field = "zone", re.escape(name)
@@ -321,6 +327,7 @@ def _nanoseconds(parts: dict[str, str], names: dict[str, list[str]]) -> int | No
         return None
     # The offset from UTC.
     zone = names["zone"][0] if "zone" in names else parts.get("Z", "").strip()
+    # Other zones are names of UTC (see `_FIELDS`).
     offset = zone_seconds(zone) if zone[:1] in ("+", "-", "−") and len(zone) > 2 else 0
     if offset is None:
         return None

@@ -91,6 +91,8 @@ class Plan:
     """The tables that may have matches, in stored order.
 
     `reason` states why none is left ("" if some are), `dropped` counts tables by the reason why they cannot match.
+    `dialect`, `options` and `condition` are those of the query: what KQL means in the archive's version, options such
+    as time bounds, and the compiled condition as far as it is resolved.
     """
 
     def __init__(self, dialect: Dialect, options: Options, condition: Condition) -> None:
@@ -136,7 +138,8 @@ class Plan:
         if not self.has_strings:
             return
         wanted = 0  # the literal types whose strings are looked up
-        parts = {id(table.part): table.part for table in self.tables}  # few, though there may be many tables
+        # By identity; few, though there may be many tables, as schemas with the same columns share a requirement.
+        parts = {id(table.part): table.part for table in self.tables}
         for part in parts.values():
             for check in checks_of(part):
                 if _text_of(check.test) is not None:
@@ -146,6 +149,7 @@ class Plan:
         self.dictionaries = ["variables", "log types"] if wanted & TEXTS else ["variables"]
         dictionaries = Dictionaries(archive, self.dialect, ignore_case=self.options.ignore_case)
         gone: set[int] = set()
+        # `fold` replaces each check of a requirement and simplifies the result.
         found = {key: fold(part, lambda check: self._looked_up(check, dictionaries)) for key, part in parts.items()}
         for position, table in enumerate(self.tables):
             part = found[id(table.part)]
@@ -215,6 +219,8 @@ def make_plan(
 ) -> Plan:
     """Return the tables that may have matches, by the archive's metadata.
 
+    `version`: that of the archive's format; `query`: the text of the expression, for errors.
+
     Raises `QueryError` for time bounds on an archive without a timestamp column.
     """
     dialect = dialect_of(version)
@@ -237,6 +243,7 @@ def make_plan(
     if condition is NEVER:
         return nothing("no ingestion unit matches")
     ranges = [(r, keys) for r in archive.timestamp_ranges if (keys := range_key(r)) is not None]
+    # `outside` returns the result that the condition has for all records; None if the ranges do not determine it.
     if outside(condition, ranges, dialect) is False:
         return nothing("outside the time range of the archive")
     # Columns: paths become nodes of the schema tree.
@@ -331,7 +338,7 @@ class Dictionaries:
 
     def _variables(self, pattern: Wildcard) -> Sequence[int]:
         """Return the ids of the entries of the variable dictionary that match."""
-        self.archive.share_variables()
+        self.archive.share_variables()  # helps another thread that decompresses them already
         return searchkernel.find(self.archive.variables, pattern)
 
     def _log_types(self, pattern: Wildcard) -> Sequence[int]:

@@ -199,7 +199,10 @@ class ClpsDistinct:
         self._numbers[is_float].update(dict.fromkeys(filter(isfinite, numbers) if is_float else numbers))
 
     def add_entries(self, strings: Any, ids: Any, mask: bytes | None) -> int:
-        """Add the entries of a dictionary that the mask chooses; return the first row without one, or -1."""
+        """Add the entries of the dictionary `strings` whose ids (uint64, one per row) the mask chooses.
+
+        Returns the first chosen row whose id no entry has, or -1.
+        """
         items = _view(ids, "Q")
         for row in range(len(items)) if mask is None else compress(range(len(items)), mask):
             if items[row] >= len(strings):

@@ -140,7 +140,8 @@ class SchemaRequirements:
 
         Schemas with the same columns for the query share the result.
         """
-        order = self._schema(schema_id)
+        order = self._schema(schema_id)  # its nodes
+        # The types matter only to tests of any column: schemas that differ in nothing else share the result.
         types = self._types(order) if self._everything else 0
         searched = [self._column(nodes, order) for nodes, _ in self._named.values()]
         key = (types, *searched)
@@ -235,11 +236,11 @@ class ArrayTest:
     def __init__(self, check: Check, *, ignore_case: bool) -> None:
         """Prepare one check of an array column; `keys` is the rest of its path, which is searched in the JSON text."""
         self.test: ColumnTest = check.test
-        self.anywhere: bool = check.node is None
+        self.anywhere: bool = check.node is None  # whether a filter on any column, which examines all values
         self.keys: list[str] = [key.name.decode("utf-8", "surrogateescape") for key in check.rest]
         operand = check.test.operand
-        self.exists: bool = check.test.op == EXISTS
-        self.equal: bool = check.test.op == EQUAL
+        self.exists: bool = check.test.op == EXISTS  # whether only the key has to exist, with any value
+        self.equal: bool = check.test.op == EQUAL  # else "differs from" for numbers, see the class
         self.operand = operand
         self.pattern: Wildcard | None = (
             Wildcard(operand.text, ignore_case) if operand is not None and operand.text is not None else None

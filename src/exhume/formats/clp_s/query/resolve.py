@@ -82,7 +82,7 @@ class Resolver:
                 children.append(self.run(child))  # noqa: PERF401 - a frame less per level
             return join(type(condition), children)
         column = condition.column
-        if column.everything:
+        if column.everything:  # the lone wildcard: any column with a value of the filter's types
             return condition if condition.types & self.all_types else NEVER
         nodes, _ = self.nodes(condition)
         if not nodes:
@@ -247,7 +247,7 @@ def _test_range(test: ColumnTest, ranges: Sequence[tuple[TimestampRange, Column]
     value: int | float | None
     if found.encoding == TimestampEncoding.EPOCH:  # integers
         value = operand.integer if operand.milliseconds is None else operand.milliseconds
-        # In older archives the range is compared with the number as written: only for the values is 1.5 cut to 1.
+        # Older native searches cut 1.5 to 1 when they compare values, but compare the range with 1.5 itself.
         if dialect.legacy_instants and operand.real is not None and value != operand.real:
             value = operand.real
     else:

@@ -34,8 +34,9 @@ LEAST: Final = 4
 class RunEvaluator(Evaluator):
     """Evaluates conditions for the `chosen` ones of a run of small tables, on values gathered from all of them.
 
-    Masks have a byte for each row of the run.  A table that has to be read alone gets a 2 in `chosen` (see
-    `ClpsTables.gather`).  Raises the errors of values that cannot be read, without their place.
+    Masks have a byte for each row of the run.  `searched`: the search; `first` and `stop`: the run, of `rows` rows;
+    `chosen`: a byte for each of its tables, 1 to search it.  The kernel changes that to 2 for a table that has to be
+    read alone.  Raises the errors of values that cannot be read, without their place.
     """
 
     def __init__(self, searched: RunSearch, first: int, stop: int, chosen: bytearray, rows: int) -> None:
@@ -103,7 +104,8 @@ class RunSearch:
         self.kernel_tables: KernelTables = KernelTables(archive, prints=False)
         self._printing = SharedValue(lambda: KernelTables(archive))  # made when the first match is printed
         self._nodes: dict[int, bytes] = {}  # by node type: see `nodes_of`
-        self._first = archive.tables[0].index if len(archive.tables) else 0  # not 0 for a part of an archive
+        # Tables are numbered as in the whole archive: the number of the first one is not 0 in a part of an archive.
+        self._first = archive.tables[0].index if len(archive.tables) else 0
 
     def split(self, planned: Sequence[TablePlan]) -> Iterator[tuple[int, int, list[TablePlan]]]:
         """Yield the tables of a plan as (first, stop, tables) of runs, or (0, 0, tables) to search one by one."""
@@ -137,6 +139,7 @@ class RunSearch:
         """
         rows = self.kernel_tables.rows
         before = [0, *accumulate(rows[first:stop])]  # by table: rows before it in the run
+        # None only if the plan has all records of the run, and all of them match.
         if all(table.part is True for table in planned) and (
             sum(table.entry.num_messages for table in planned) == before[-1]
         ):
@@ -149,6 +152,7 @@ class RunSearch:
         for same in parts.values():
             part = same[0].part
             left: Collection[int] = [table.index for table in same]
+            # A run of one table is one with more columns than rows, which the kernel reads faster.
             if part is not True and (len(same) >= LEAST or stop == first + 1):
                 left = self._search_run(part, first, stop, left, before, out)
             for index in left:
@@ -159,7 +163,10 @@ class RunSearch:
     def _search_run(
         self, part: Requirement, first: int, stop: int, indices: Collection[int], before: list[int], out: bytearray
     ) -> Collection[int]:
-        """Set the bytes of the rows of these tables that match, and return the tables that have to be read alone."""
+        """Set the bytes of the rows of these tables that match, and return the tables that have to be read alone.
+
+        `part`: the requirement of all of them; `before` and `out` are those of `mask`.
+        """
         chosen = bytearray(stop - first)
         for index in indices:
             chosen[index - first] = 1

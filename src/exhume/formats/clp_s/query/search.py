@@ -63,7 +63,7 @@ def _following_streams(tables: Sequence[TablePlan]) -> dict[int, TablePlan]:
 class Search:
     """One query on one archive, run by up to `jobs` threads.  `printing`: matches will be printed, so their dictionary
     is prefetched.  If strings of the query are looked up, the first table is prefetched too, unless a `projection`
-    prints only a few of its columns.
+    prints only a few of its columns.  Without tables that can match, nothing is prefetched.
 
     Raises `QueryError` for time bounds that the archive has no column for, and the archive's own errors.
     """
@@ -90,7 +90,7 @@ class Search:
             # Decompressed while the dictionaries are searched below; these rarely drop the first table.
             first = self._filled[0]
             nodes = resolve_projection(archive, projection) if projection else None
-            looked_at = examined_nodes(first.part, nodes if printing else ())
+            looked_at = examined_nodes(first.part, nodes if printing else ())  # `()`: only the condition's columns
             self._ahead.table(archive.tables[first.index], looked_at, variables=True)
         elif printing:
             self._ahead.variables()
@@ -144,7 +144,7 @@ class Search:
         def run(small: RunSearch, first: int, stop: int, tables: Sequence[TablePlan]) -> int:
             """Count the matches in a run of small tables at once, or table by table if one cannot be read."""
             found = small.count(first, stop, tables)
-            if found is None:  # whatever is wrong is raised for its table
+            if found is None:  # read alone, the damaged table raises its error
                 found = sum(block() for loading in self._loading(tables, ()) for block in blocks(loading))
             return found
 
@@ -188,8 +188,12 @@ class Search:
         nodes: Collection[int] | None = None,
         roots: Roots = (),
     ) -> Iterator[bytes]:
-        """The text of the matching records one by one; `ordered` and `complete` as for `ClpSArchive.json_chunks`,
-        `nodes` and `roots` as for `TableRenderer`."""
+        """The text of the matching records one by one.
+
+        `ordered`: in the order of the input instead of that of the tables; `complete`: with what upstream does not
+        print, such as auto-generated keys; `nodes`: only these leaves of the schema tree (None: all); `roots`: the
+        roots of the tree that make up a record (see `Roots`; empty: the root object).
+        """
 
         def stream(hits: MatchingRows) -> Iterator[bytes]:
             """Yield the lines of a table's matches."""
@@ -210,6 +214,7 @@ class Search:
     def _in_order(self, stream: Callable[[MatchingRows], Iterator[Any]], ordered: bool) -> Iterator[Any]:
         """Yield the streams of all matches in sequence or, if `ordered`, merged by the position of the records in the
         input."""
+        # Without `log_event_idx`, the node that numbers the records, the order of the input is not known.
         if not ordered or self.archive.schema_tree.log_event_idx is None:
             for hits in self.hits():
                 yield from stream(hits)
@@ -229,7 +234,8 @@ class Search:
         """The text of the matching records, one JSON line each, in chunks of whole lines; `jobs` threads look for them
         and print them.
 
-        Where a record is damaged, those before it are given before its error is raised.
+        If a record is damaged, those before it are yielded, and then its error is raised.  `nodes`: only these leaves
+        of the schema tree (None: all).  A `Printed` is the text of some records and the error after them, or None.
         """
 
         def blocks(loading: Loading) -> Iterator[Callable[[], Printed]]:
@@ -245,8 +251,8 @@ class Search:
             return found
 
         def given(parts: Generator[Printed]) -> Iterator[bytes]:
-            """Yield the text of the parts, up to an error, which is raised; closing ends the threads of `parts`."""
-            with closing(parts):
+            """Yield the text of the parts, up to an error, which is raised."""
+            with closing(parts):  # ends its threads if the caller stops early
                 for out, error in parts:
                     yield from out
                     if error is not None:
@@ -256,6 +262,7 @@ class Search:
             """Yield the calls for the threads; the first reads the dictionary that matches are printed with."""
             if jobs != 1 and self._filled:
                 yield partial(warm, self.archive)
+            # Runs of small tables are printed by the kernel, with all columns.
             yield from self._pieces(self._filled, nodes, run, blocks, jobs, together=nodes is None)
 
         return given(map_ordered(lambda piece: piece(), pieces(), jobs))

@@ -6,9 +6,9 @@ by the rules that text is split by when it is stored.  A token that a wildcard c
 of several kinds, so each combination is one `StringCandidate`: the log types that can have it, and the variables that
 it names.  If a candidate does not decide, the decoded text does.
 
-The native search (that of the reference implementation) does the same, and if its candidates miss a string (a token
-with a star inside is only searched for among dictionary variables, `*007*` not among integers) its result misses it;
-the candidates here are the same, so that the results agree.
+The native search (that of the reference implementation) works in the same way, and misses some matches.  A token that
+has a digit, but is not a number without the stars at its ends, such as `*007*` or `1*7`, is searched for only among
+dictionary variables, so it does not find the integer 10075.  These misses are reproduced on purpose: results agree.
 """
 
 from __future__ import annotations
@@ -176,8 +176,8 @@ class TextSearch:
     """Looks patterns up in the dictionaries of one archive.
 
     `log_types` and `variables` find entries by pattern; log types are compared in the form in which they are stored
-    from 0.4.0 on (escapes kept), before without escapes.  `raw_lookup` and `verify_question_marks` are the
-    `raw_dictionary_lookup` and `verifies_question_marks` of `dialect.Dialect`.
+    from 0.4.0 on (escapes kept), before without escapes.  `raw_lookup`: a variable is looked up with its backslashes.
+    `verify_question_marks`: the text of a candidate is matched as well if the pattern has a `?`.
     """
 
     def __init__(
@@ -216,7 +216,7 @@ class TextSearch:
             combinations *= len(kinds)
             if combinations > MAX_CANDIDATES or combinations * self._num_log_types > MAX_LOOKUPS:
                 return TextQuery(final, None)
-        # Candidates were made with `*` for `?`, so that they may be too many.
+        # Candidates are made with `*` for `?`, so that they may be too many; `literal` is None if there are wildcards.
         doubtful = self.verify_question_marks and final.literal is None and ANY in final.codes
         candidates: list[StringCandidate] = []
         seen: set[StringCandidate] = set()
@@ -251,7 +251,7 @@ class TextSearch:
             at = token.end
             if token.value == b"*":
                 part.log_type += b"*"
-            elif token.star_inside:
+            elif token.star_inside:  # the star may stand for several tokens: the decoded text is matched as well
                 part.verify = True
                 part.log_type += b"*" if kind == STATIC else b"*" + self._placeholder(DICTIONARY) + b"*"
             elif kind == STATIC:
@@ -271,6 +271,7 @@ class TextSearch:
             return
         for at, byte in enumerate(text):
             if byte in _MARKS:
+                # As in the native search: one backslash before such a byte, but two if it is the last one.
                 if at + 1 < len(text):
                     if text[at + 1] not in b"*?":
                         part.log_type.append(ESCAPE)
@@ -305,6 +306,7 @@ class TextSearch:
         if token.star_first:
             part.log_type += b"*"
         part.log_type += self._placeholder(kind)
+        # A token that could be another kind of variable gets no constraint: the decoded text is matched anyway.
         if kind == DICTIONARY and token.dictionary_only:
             words = self._matching_variables(token.value)
             if not words:

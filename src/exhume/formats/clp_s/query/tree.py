@@ -304,7 +304,7 @@ def parse_column(text: str, position: int = 0) -> Column:
     while True:
         end = start  # of the key: the next dot without a backslash before it
         while end < len(text) and text[end] != ".":
-            end += 2 if text[end] == "\\" else 1
+            end += 2 if text[end] == "\\" else 1  # a backslash and what it escapes
         raw = text[start:end]
         if not raw:
             raise EscapeError("a key of the path is empty", start)

@@ -226,6 +226,7 @@ class ColumnMaker:
             assert column is not None
             values = self._taken(np.asarray(column.values), chosen)
             largest = int(values.max()) + 1 if len(values) else 0
+            # An id that the dictionary does not have.
             if largest > top and largest > len(self.archive.texts.first_variables(largest)):
                 column.strings(chosen)  # raises the problem
             top = max(top, largest)
@@ -311,7 +312,7 @@ class ColumnMaker:
         else:
             lines, fault = program.lines(rows)
             text, sizes = b"".join(lines), [len(line) for line in lines]
-        if fault is not None:
+        if fault is not None:  # (kind, index of the operation, row, bad value)
             raise data.column_at(owners[fault[1]]).failure(fault)
         return text, sizes
 
@@ -325,7 +326,6 @@ def run_program(part: TablePart, node: int) -> tuple[ClpsProgram, list[int]]:
     data = part.data
     tokens = [Token(Kind.ARRAY), *data.layout.runs[node], CLOSE]
     ops, owners = operations(tokens, data.column_at, complete=True)
-    # Without the newline that ends a record.
     # `operations` ends a record with a newline, but this is a value.
     ops[-1] = (ops[-1][0], ops[-1][1][:-1])  # type: ignore[index]
     return ClpsProgram(ops, data.num_messages), owners

@@ -192,7 +192,7 @@ def _values(source: Source, rows: RowNumbers, nodes: frozenset[int]) -> dict[int
             if node in nodes:
                 program, owners = run_program(part, node)
                 lines, fault = program.lines(part.rows)
-                if fault is not None:
+                if fault is not None:  # (kind, index of the operation, row, bad value)
                     raise part.data.column_at(owners[fault[1]]).failure(fault)
                 found[node] = list(map(_utf8, lines))
     return found

@@ -60,7 +60,9 @@ Printed = tuple[list[bytes], ExhumeError | None]
 
 class SharedValue(Generic[T]):
     """A value that threads share, such as a loaded table or its renderer: made by the first thread, dropped with the
-    last block. `share` is called by all of them before one makes it.
+    last block.
+
+    `share` is called by each thread that needs the value before it is made: it does part of the work for it.
     """
 
     def __init__(self, make: Callable[[], T], share: Callable[[], None] | None = None) -> None:
@@ -259,7 +261,10 @@ class Printer:
 
 
 def text_rows(archive: TableArchive, most: int = TEXT_BYTES) -> int:
-    """Return the number of rows whose text is about `most` bytes, by the average size of the archive's records."""
+    """Return the number of rows whose text is about `most` bytes, by the average size of the archive's records.
+
+    The header states the size of the original text.
+    """
     size = archive.header.original_size // max(1, archive.num_messages)
     return max(LEAST_ROWS, most // max(1, size))
 
@@ -267,7 +272,8 @@ def text_rows(archive: TableArchive, most: int = TEXT_BYTES) -> int:
 def pieces(archive: TableArchive, complete: bool) -> Iterator[Callable[[], Iterator[bytes]]]:
     """Yield the printing of all records, in order of the tables, as calls for one thread each.
 
-    Small tables are printed by the kernel, a run of them per call; large tables in blocks of rows.
+    Small tables are printed by the kernel, a run of them per call; large tables in blocks of rows.  `complete`: print
+    also what upstream leaves out; then each table is printed by a program of its own.
     """
     archive.hint_streams()
     together: KernelTables | None = None
@@ -338,6 +344,7 @@ class Prefetcher:
 
     def __init__(self, archive: TableArchive, jobs: int) -> None:
         self._archive = archive
+        # `wait`: the latency of a read, above 0 for remote archives.
         self._spare = SpareThreads(0 if archive.source.cost.wait else (jobs or cpu_count()) - 1)
 
     def table(self, table: Table, nodes: Collection[int] | None = None, *, variables: bool = False) -> None:
@@ -349,6 +356,7 @@ class Prefetcher:
         archive, entry = self._archive, table.entry
         if entry.problem is None and archive.table_metadata.streams[entry.stream_id].size >= PREFETCHED:
             if has_windows(table):
+                # `* variables`: once or not at all.
                 self._start(partial(open_windows, table), *[self._read_variables] * variables)
             else:
                 self._start(partial(table.load, nodes))

@@ -105,12 +105,10 @@ class PrintContext:
         return found
 
     def first_variables(self, count: int) -> ClpsStrings:
-        """Return entries of the variable dictionary: all, or only the first ones, with ids below `count` and maybe
-        more.
+        """Return entries of the variable dictionary: at least those with ids below `count`.
 
-        The rest is not read if that saves much.
-
-        Values that repeat have the ids of their first use, so that columns of them need the beginning only.
+        The others are not read if that saves much.  A value gets its id when it first occurs, so columns of values that
+        repeat need only the beginning.
         """
         with self.lock:
             if not self._needs_all and (self._first is None or len(self._first) < count):
@@ -394,7 +392,10 @@ class Column:
                 return out
 
     def failure(self, fault: kernel.Fault) -> ExhumeError:
-        """Return the error for a row that the kernel could not print; `fault` as in `program`."""
+        """Return the error for a row that the kernel could not print.
+
+        `fault`: (kind, index of the operation, row, bad value); the kinds are the `BAD_...` of the kernel.
+        """
         kind, _, row, detail = fault
         size, place = self.values.itemsize, self._first + row  # `place`: the row number in the whole table
         row_span = self.span.sub(size * place, size * place + size)

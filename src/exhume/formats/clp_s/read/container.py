@@ -125,8 +125,7 @@ class Container(RecordArchive):
     @property
     def cut(self) -> Finding | None:
         """The finding of rule CLPS-302 when the file ends before the archive does, else None; also None for a
-        directory, each of whose files has an end of its own.
-        """
+        directory, each of whose files has an end of its own."""
         size = self.head.size
         if self.header.archive_size <= size or isinstance(self.source, Tree):
             return None
@@ -245,7 +244,8 @@ class Container(RecordArchive):
 
         In a large local place, each frame is read when it is decompressed: allocating memory for all frames at once
         takes longer than reading them.  If the `size` of the payload is known from elsewhere, frames are searched for
-        only as far as bytes are requested, and nothing is kept if there are none.
+        only as far as bytes are requested, and nothing is kept if there are none.  `most` limits the bytes in memory at
+        once (so each frame), `every` those of all frames together.
         """
         most, every = self.limits.payload_size, self.limits.expansion_budget(place.size)
         if place.size > FRAME_WINDOWS[0] and not (place in self._fetched or place.is_cut or place.source.cost.wait):
@@ -294,7 +294,7 @@ class Container(RecordArchive):
             raise self.too_large(place, limit, frames.size)
         if place.size > 2 * max_size + FRAME_ROOM:  # not read: content is hardly ever smaller than its compressed form
             raise self.too_large(place, limit)
-        # Two fast ways, for intact frames; for damaged ones, the last one below names the fault.
+        # Two fast ways, for intact frames; for damaged ones, they return None, and the last way below names the fault.
         stored = self.fetched(place)
         if size is not None and size <= max_size:
             whole = zstd.zstd_sized(stored, size)
@@ -424,7 +424,7 @@ class Container(RecordArchive):
         return None
 
     def dictionary_head(self, entry: StoredRange) -> bytes:
-        """Return the stored count of a dictionary.
+        """Return the head of a dictionary section: the first bytes, which are the number of its entries.
 
         A remote dictionary is read completely, in one request with the small dictionaries, and kept for `fetched`.
         """

@@ -201,7 +201,7 @@ def _times(table: Table, nodes: set[int]) -> Iterator[int | None]:
         found = (column for column in data.columns if column.node in nodes and not column.spec.unordered)
         column = next(found, None)
         times = [None] * data.num_messages if column is None else _column_times(column)
-        yield from times if rows is None else times[rows[0] :]
+        yield from times if rows is None else times[rows[0] :]  # the rows that no window had are the last ones
 
 
 def _column_times(column: Column) -> list[int | None]:
@@ -213,7 +213,8 @@ def _column_times(column: Column) -> list[int | None]:
         case NodeType.TIMESTAMP:
             return list(column.values)
         case NodeType.DATE_STRING:
-            # The pattern of a number states its unit: nanoseconds (%F) or unknown (%E).  Other epochs are milliseconds.
+            # Epochs are milliseconds, except those printed as numbers, whose pattern is %F (nanoseconds) or %E (the
+            # number as it was written, of unknown unit).
             patterns = column.texts.patterns.texts
             out: list[int | None] = []
             for epoch, ident in zip(column.values, column.pattern_ids, strict=True):

@@ -1,6 +1,8 @@
 # Dictionaries (numbered strings that records refer to): the offsets of their entries, the entries that need escapes and
 # those that occur twice.  And log types: text with placeholders, split into its static parts.
 # The methods of the classes are documented in pykernel.py, which has the same ones in Python.
+# An entry is its length in CLP_S_DICTIONARY_ENTRIES_ENTRY_END_LEN_VALUE (8) bytes, and its bytes.  The generated
+# function `read_clp_s_dictionary_entries_entry` returns where it ends; a negative number if that is after the limit.
 
 cdef inline bint word_needs_escape(uint64_t word) noexcept nogil:
     """Whether one of eight bytes is a quote, a backslash or below 0x20."""
@@ -119,8 +121,8 @@ cdef class ClpsStrings:  # see the class of this name in pykernel.py
         self.strings.count = 0
 
     def __init__(self, const uint8_t[::1] payload not None, Py_ssize_t count, steps=()):
-        # Locate `count` entries, each a uint64 length and its bytes; `steps` are offsets up to which the payload is
-        # there.
+        # Locate `count` entries, each a uint64 length and its bytes.  `steps`: ascending offsets; taking one makes the
+        # payload available up to it, and may release what is before.  `done` counts the entries located so far.
         cdef int64_t size = payload.shape[0], at = 0, limit
         cdef const uint8_t* data = &payload[0] if size else <const uint8_t*>EMPTY
         cdef Py_ssize_t done = 0
@@ -188,7 +190,7 @@ cdef class ClpsStrings:  # see the class of this name in pykernel.py
             rows = view.len // sizeof(uint64_t)
             if self.escape or rows >= <Py_ssize_t>1 << 31:
                 raise ValueError("too many ids")
-            while mask < <uint64_t>(2 * rows):
+            while mask < <uint64_t>(2 * rows):  # a power of 2, so that at most half of the slots are used
                 mask *= 2
             mask -= 1
             made = PyBytes_New(NULL, sizeof(int32_t) * rows)
@@ -312,10 +314,10 @@ cdef class ClpsRepeated:  # see the class of this name in pykernel.py
             raise ValueError(share)
         while parts < shares or count // parts > REPEATED_PART:
             parts *= 2
-        mask = <uint64_t>parts - 1
+        mask = <uint64_t>parts - 1  # of the bits of a hash that are the number of its part
         low = <uint64_t>(parts * share // shares)
         width = <uint64_t>(parts * (share + 1) // shares) - low
-        if count >= 1 << 31:
+        if count >= 1 << 31:  # the numbers would not fit in the 32 bits of a slot
             return self._first(mask, low, width)
         ends = <Py_ssize_t*>calloc(width + 2, sizeof(Py_ssize_t))
         try:
@@ -329,7 +331,7 @@ cdef class ClpsRepeated:  # see the class of this name in pykernel.py
                     largest = max(largest, ends[part + 1])
                     ends[part + 1] += ends[part]
             entries = <uint64_t*>exh_large((ends[width] + 1) * sizeof(uint64_t))
-            while slots < <uint64_t>(largest + largest // 3):
+            while slots < <uint64_t>(largest + largest // 3):  # so that at most three quarters of them are used
                 slots *= 2
             table = <uint64_t*>malloc(slots * sizeof(uint64_t))
             if entries == NULL or table == NULL:
@@ -368,7 +370,10 @@ cdef class ClpsRepeated:  # see the class of this name in pykernel.py
         return found if found < count else -1
 
     cdef Py_ssize_t _first(self, uint64_t mask, uint64_t low, uint64_t width) except -2:
-        """Do the work of `first` with a Python set; -1 if no entry of the share is repeated."""
+        """Do the work of `first` with a Python set; -1 if no entry of the share is repeated.
+
+        The share has the entries whose hash, cut to the bits of `mask`, is in `[low, low + width)`.
+        """
         cdef Py_ssize_t index
         seen = set()
         for index in range(self.strings.count):
@@ -421,13 +426,14 @@ cdef class ClpsLogTypes:  # see the class of this name in pykernel.py
                 if first <= byte <= last:
                     holes += 1
         self.first = <Py_ssize_t*>malloc((entries.count + 1) * sizeof(Py_ssize_t))
-        size = (holes + entries.count + 1) * sizeof(Hole)
+        size = (holes + entries.count + 1) * sizeof(Hole)  # each log type has one part more than placeholders
         if room is not None:
             for index in range(entries.count if escape else 0):
                 one = string_at(&entries.strings, index)
                 for i in range(one.size):
                     escapes += ESCAPE[<uint8_t>one.text[i]] != 0
             self.in_memory = False
+            # The parts, and then their text; 6 more, which `add_escaped` reserves even for the last byte.
             given = self.room = room(size + total + 5 * escapes + 6)
             if given.shape[0] < size + total + 5 * escapes + 6:
                 raise ValueError("too little room")

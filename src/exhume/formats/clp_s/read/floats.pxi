@@ -83,7 +83,7 @@ cdef bint add_plain_fast(Out* out, double value, int significant) noexcept nogil
                 exponent += 1
         else:
             exponent = -1
-            while size * TENS[-exponent] < 1.0:
+            while size * TENS[-exponent] < 1.0:  # at most 10^5, as `size` is at least 1e-5
                 exponent -= 1
         decimals = significant - 1 - exponent
         if decimals > 22:
@@ -120,6 +120,7 @@ cdef bint add_plain_fast(Out* out, double value, int significant) noexcept nogil
 
 cdef bint add_formatted(Out* out, double value, uint16_t word) noexcept nogil:
     """Print a number in the notation that its format word states.  False when there is no memory."""
+    # The word has the number of significant digits, the notation, and the sign and least digits of the exponent.
     cdef int significant = <int>clp_s_table_float_format_num_significant_digits(word)
     cdef int notation = <int>clp_s_table_float_format_notation(word), sign
     cdef bint with_exponent = notation in (

@@ -202,6 +202,7 @@ class Finder:
         # The last report is that of the packets: the sections start where they end.
         used = self._report.spans[-1].span.end - self._source.origin
         size = used - HEADER_SIZE
+        # `Header` takes version, size of the original text, of the archive and of the metadata, and the compression.
         header = found.header or Header((0, 0, 0), 0, self._source.size, size, 0)
         # A header that fits the file as it is: the stored one may be lost or wrong.
         header = Header(header.version, header.original_size, self._source.size, size, 0)
@@ -339,6 +340,7 @@ class Finder:
         end = stated_end or body + used
         size = max(0, min(stated_end or source.size, source.size) - body)
         intact = whole and count == kept and entries_end == len(payload) and body + used == end <= source.size
+        # An implausible count is damaged itself, so the number of lost entries is unknown.
         if count > min(MAX_DICTIONARY, ENTRIES_PER_BYTE * size + FEW_ENTRIES):
             count = kept
         found = Dictionary(name, count, kept, payload[:entries_end], StoredRange(name, source, start, end), intact)
@@ -348,7 +350,8 @@ class Finder:
     def _report_dictionary(self, found: Dictionary, *, used: int, is_complete: bool, has_count: bool) -> None:
         """Report the outcome of a dictionary's bytes.
 
-        `used` are the bytes after the count that were decoded; `is_complete`: the last frame is complete.
+        `used` are the bytes after the count that were decoded; `is_complete`: the last frame is complete; `has_count`:
+        the file does not end within the count.
         """
         source, name = found.place.source, found.name
         where = span_of(source, found.place.start, found.place.end)

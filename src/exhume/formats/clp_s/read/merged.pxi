@@ -1,5 +1,11 @@
 # The rows of many tables in the order in which they were written, without Python objects for each table.  Tables are in
 # packed streams; those that the kernel cannot read ("odd") are read and printed by programs of the caller.
+#
+# `Shape`, `Made` and `ClpsTables` are those of together.pxi.  A `Shape` has the columns and operations of one table:
+# `_located` finds the columns, `_shaped` also makes the operations that print a row; both return `S_DONE`, or why they
+# cannot.  Then `leaves[node] == mark` if the table's schema has that node, whose column is at the offset `places[node]`
+# of the table.  `Head`, `sift` and the heap are those of merging.pxi.
+#
 # The methods without a docstring are documented in pytables.py, which has the same ones in Python.
 
 cdef Py_ssize_t shape_keep(Shape* s, Made* into) noexcept nogil:
@@ -37,6 +43,7 @@ cdef class ClpsMerged:  # see the class of this name in pytables.py
     cdef int32_t idx  # the node that numbers the records (log_event_idx); negative: there is none
 
     def __cinit__(self, ClpsTables tables not None, stream_ids, payloads, int32_t idx):
+        # `stream_ids`: the stream of each table (uint64); `payloads`: by stream, None if the caller reads its tables.
         cdef Py_ssize_t i, count = len(payloads)
         cdef Py_buffer view
         cdef uint64_t stream
@@ -130,7 +137,7 @@ cdef class ClpsMerged:  # see the class of this name in pytables.py
                         keys[i] = self.data[i] + shape.places[self.idx]
                         deltas[i] = tables.types[self.idx] == N_DELTA_INTEGER
                 if left[i]:
-                    if left[i] > <uint64_t>1 << 40:  # so that the sum cannot overflow
+                    if left[i] > <uint64_t>1 << 40:  # an untrusted number: the sum must not overflow
                         raise ValueError("too many rows")
                     total += left[i]
                     heap[size].key = load64(keys[i], 0) if keys[i] != NULL else 0
@@ -270,6 +277,7 @@ cdef class ClpsMerged:  # see the class of this name in pytables.py
                 raise MemoryError
             if past:
                 raise IndexError(position)
+            # A row that cannot be printed makes its table odd: the caller prints it, which reports the fault.
             return moved(&out), position, table, S_ODD if trouble.kind else why
         finally:
             for i in range(num_made):

@@ -28,7 +28,8 @@ cdef void sift(Head* heap, Py_ssize_t size, Py_ssize_t at) noexcept nogil:
     heap[at] = moving
 
 
-def clps_merge_order(keys):  # see the function of this name in pykernel.py
+# Return the table (uint32) of each record in merged order.  `keys`: by table, the numbers of its records (int64).
+def clps_merge_order(keys):
     cdef Py_ssize_t count = len(keys), i, size = 0, total = 0, done = 0
     cdef Py_buffer* views = <Py_buffer*>malloc((count + 1) * sizeof(Py_buffer))
     cdef Py_ssize_t* at = <Py_ssize_t*>malloc((count + 1) * sizeof(Py_ssize_t))  # by table: records that were taken

@@ -1,6 +1,8 @@
 # The part of the kernel that reads clp-s: its structures, and functions that append text to a buffer.  Decoding and
 # printing are in the files next to it, which `_kernel.pyx` includes next.  `exhume.formats.clp_s.read.pykernel` is the
 # pure-Python implementation of all of them and has the documentation of the classes and functions for Python.
+# `clp_s_...` and `CLP_S_...` are generated from the specifications: readers, parts of packed integers, constants.
+# `ir_copy` and `ir_is_utf8` are those of KV-IR: a copy of few bytes, and whether bytes are UTF-8.
 # Rows are printed without the GIL, so that several threads can print one table.
 
 from array import array

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 ROWS: Final = 4096
 """Events (log lines) that are printed at a time."""
 
-# Node types that strings, and also the timestamp, may have.
+# `_TEXTS`: of strings; `_TIMES`: further ones of the timestamp.
 _TEXTS = frozenset((NodeType.CLP_STRING, NodeType.VAR_STRING))
 _TIMES = frozenset((NodeType.DATE_STRING, NodeType.TIMESTAMP))
 """Node types that the message and the timestamp may have."""
@@ -94,7 +94,10 @@ def _operation(column: Column, patterns: PatternSet | None) -> tuple[object, ...
 def _lines(
     columns: Sequence[Column], patterns: PatternSet | None, rows: Sequence[int]
 ) -> tuple[list[bytes], ExhumeError | None]:
-    """The joined text of these columns in each row up to one that cannot be printed, and the error of that row."""
+    """The joined text of these columns in each row up to one that cannot be printed, and the error of that row.
+
+    `rows`: numbers of the rows to print; `patterns` as for `_operation`.
+    """
     program = kernel.ClpsProgram([_operation(column, patterns) for column in columns], columns[0].rows)
     lines, fault = program.lines(rows)
     return lines, None if fault is None else columns[fault[1]].failure(fault)
@@ -117,10 +120,11 @@ def _events(table: Table, patterns: PatternSet | None) -> Iterator[bytes]:
                 # The columns may fail in different rows: the lines end before the first of these, and its error is
                 # raised.
                 error = min(found, key=lambda pair: len(pair[0]))[1]
+                # In the order of `KEYS`: the timestamp if there is one, the message, the bytes that are not UTF-8.
                 stamps = texts[0] if TIMESTAMP in places else repeat(b"")
                 for stamp, message, invalid in zip(stamps, texts[-2], texts[-1], strict=False):
                     try:
-                        yield original(stamp, message, invalid)
+                        yield original(stamp, message, invalid)  # puts these bytes back into the message
                     except ValueError:
                         raise UnsupportedOperationError(
                             f"not a plain-text log: {INVALID} does not fit the message", actual=invalid

@@ -30,8 +30,8 @@ BAD_LOG_TYPE, BAD_STRING, BAD_OFFSET, BAD_FLOAT, BAD_PATTERN, BAD_TIME = range(1
 with impossible digits; a time that its pattern cannot print."""
 
 DONE, FULL, ODD, VARIABLES, LOG_TYPES, ARRAY_TYPES, PATTERNS = range(7)
-"""Why `ClpsTables.render` returns: done; the output is full; a table that it does not print ("odd"); or what it needs
-next, a dictionary or the patterns."""
+"""Why `ClpsTables.render` returns (in the kernel: `Stop`): done; the output is full; a table that it does not print
+("odd"); or what it needs next, a dictionary or the patterns."""
 
 Fault = tuple[int, int, int, int]
 """`(kind, operation, row, detail)`: a `BAD_...`, index of the operation in the program, row of the table, bad value."""

@@ -181,7 +181,10 @@ class ClpsMerged:
         cursors: array[int],
         max_size: int,
     ) -> tuple[bytes, int, int, int]:
-        """Print rows `[start, stop)` of the merged order: text, next position, the table there, and why it ends there.
+        """Print rows `[start, stop)` of the merged order.
+
+        Returns the text, the next position in the order, the table there, and why it ends there.  `max_size`: bytes of
+        text after which it ends.
 
         `programs`: the programs of the tables that the kernel does not print.  `cursors` (int64): the next row of each
         table, updated here.  The reason is one of those of `ClpsTables.render`.

@@ -100,7 +100,10 @@ def positions(table: Table) -> memoryview[Any] | None:
 
 
 def _large_tables(archive: TableArchive, known: KernelTables) -> set[int]:
-    """The tables whose rows are read in windows, because they or their streams are too large to be decompressed."""
+    """The tables whose rows are read in windows, because they or their streams are too large to be decompressed.
+
+    Not those with more columns than rows (wide), which the kernel prints faster.
+    """
     entries, streams = known.entries, archive.table_metadata.streams
     return {
         index
@@ -179,6 +182,7 @@ class _TableMerge:
         with ExitStack() as stack:
             try:
                 for index, (first, last) in large.items():
+                    # The next row of the table, as the renderer numbers it: a window starts with its row 0.
                     renderers[index], cursors[index] = self._large[index].renderer(stack, first, last)
                 programs = {index: renderer.program for index, renderer in renderers.items()}
                 while start < stop:
@@ -243,7 +247,7 @@ def json_chunks(
         for piece in pieces(archive, complete):
             yield from piece()
         return
-    # First in line, while a thread prints the first table: the dictionary that nearly all records need.
+    # The first task reads the dictionary that nearly all records need, while another thread prints the first table.
     work = (partial(lambda piece: printed(piece()), one) for one in pieces(archive, complete))
     for out, error in map_ordered(lambda piece: piece(), chain([partial(warm, archive)], work), jobs):
         yield from out

@@ -23,14 +23,15 @@ cdef inline int walk_text(Out* out, const Op* op, uint64_t word, int64_t* detail
         detail[0] = <int64_t>ident
         return F_LOG_TYPE
     hole = &op.holes[op.first_hole[ident]]
-    string = <uint64_t>(op.first_hole[ident + 1] - op.first_hole[ident] - 1)  # the number of variables
+    # The number of variables, for now; without variables, the offset has no meaning.
+    string = <uint64_t>(op.first_hole[ident + 1] - op.first_hole[ident] - 1)
     if string and at + string > <uint64_t>op.num_more:
         detail[0] = <int64_t>at
         return F_OFFSET
     while True:
         # The static text before the next placeholder.
         if prints:
-            if not reserve(out, hole.size + 24):
+            if not reserve(out, hole.size + 24):  # the static text, and a number after it
                 return F_MEMORY
             put(out, op.arena + hole.start, hole.size)
         else:
@@ -105,7 +106,7 @@ cdef int add_row(Out* out, const Op* ops, int count, Py_ssize_t row, Trouble* tr
     cdef int64_t detail = 0
     for i in range(count):
         op = &ops[i]
-        if not reserve(out, op.literal_size + 24):
+        if not reserve(out, op.literal_size + 24):  # the literal, and an integer or boolean after it
             found = F_MEMORY
             break
         put(out, op.literal, op.literal_size)
@@ -172,6 +173,7 @@ cdef object moved(Out* out):
     """Return the written bytes as a `bytes` object and empty `out`.
 
     So that much output is not in memory twice, it is copied from the end, and the buffer shrinks after each step.
+    A buffer that cannot be shrunk is freed at the end.
     """
     cdef Out rest = out[0]
     cdef char* data
@@ -312,13 +314,14 @@ cdef class ClpsProgram:  # see the class of this name in pykernel.py
             raise MemoryError
         if not trouble.kind:
             return None
-        # Ids are unsigned, but variables of encoded text are not.
+        # The bad value is kept as int64.  Ids are unsigned numbers, but variables of encoded text are signed ones.
         detail = trouble.detail & 0xFFFFFFFFFFFFFFFF if trouble.detail < 0 and trouble.kind in (
             F_STRING, F_PATTERN) and self.ops[trouble.operation].kind != OP_TEXT else trouble.detail
         return (trouble.kind, self.indices[trouble.operation], trouble.row, detail)
 
     def render(self, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t max_size, bytes mask=None):
         # Print rows until `max_size` is passed or a row cannot be printed: return text, next row, fault or None.
+        # `mask`: a byte for each row from `start` on, 0 to leave it out.
         cdef Out out
         cdef Trouble trouble
         cdef Py_ssize_t row = start
@@ -329,6 +332,7 @@ cdef class ClpsProgram:  # see the class of this name in pykernel.py
             chosen = mask
         trouble.kind = F_NONE
         out.size = 0
+        # Space also for the row that passes `max_size`; a buffer for much text starts smaller, and grows.
         out.capacity = (max_size + max_size // 8 if max_size < 1 << 22 else 1 << 22) + 4096
         out.data = <char*>malloc(out.capacity)
         if out.data == NULL:

@@ -199,11 +199,11 @@ class Streams(Container):
     def stream_payload(self, stream_id: int) -> Buffer:
         """A packed stream, decompressed (the last few are kept).  Raises CLPS-309, CLPS-347, CLPS-501.
 
-        Threads that request the same one at the same time decompress it together, where it consists of frames that
-        state their sizes.
+        Threads that request the same one at the same time decompress it together if it consists of frames that state
+        their sizes.
         """
         parts = self.stream_parts(stream_id, whole=True)
-        if parts is not None and parts.is_small:
+        if parts is not None and parts.is_small:  # all of it may be in memory
             with suppress(CodecError):  # reported when one thread decompresses all frames
                 return parts.take()
         with self.lock_of(stream_id):
@@ -248,6 +248,7 @@ class Streams(Container):
         if parted is None:
             return None
         place, size = parted
+        # Without a size, all frames are located at once; with it, as far as bytes are requested.
         found = self.frames(place, None if whole else size)
         return found if found is not None and found.size == size else None
 
@@ -312,8 +313,8 @@ class Streams(Container):
             """Return bytes `[start, stop)` of the decompressed stream."""
             data = bytearray(stop - start)
             try:
-                with frame_reader.stop() as here:
-                    here.gather([(start, stop, 0)], memoryview(data))
+                with frame_reader.stop() as here:  # keeps the frames in memory that are in use
+                    here.gather([(start, stop, 0)], memoryview(data))  # the range, and its place in `data`
             except CodecError as error:
                 place = self.stream_place(stream_id)
                 raise checks.BAD_FRAME.error(error.message, span=place.span, actual=error.actual) from error

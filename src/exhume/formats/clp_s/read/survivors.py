@@ -96,6 +96,7 @@ class Streams:
         assert found.streams is not None
         self._found, self._scratch, self._limits, self._report = found, scratch, limits, report
         self._is_partial = partial
+        # The section of the streams: `_base` to `_end` of `_source`.
         self._source, self._base, self._end = found.streams.source, found.streams.start, found.streams.end
         self._streams = found.tables.streams
         self._tables: dict[int, list[TableEntry]] = {}
@@ -173,6 +174,7 @@ class Streams:
         The payload is empty if all bytes are intact: the stream is then copied as it is stored.
         """
         stream, source, limits = self._streams[number], self._source, self._limits
+        # `start` to `end`: where the stream is stored; after the last one, there may be other bytes before `end`.
         start = self._base + stream.offset
         last = number + 1 == len(self._streams)
         end = self._end if last else self._base + self._streams[number + 1].offset
@@ -196,6 +198,7 @@ class Streams:
         tables = self._tables.get(number, [])
         kept = self._whole(tables, size)
         intact = intact and kept == tables and _are_back_to_back(tables, size)
+        # The last stream may be followed by other bytes: it ends with its last frame.
         if intact and (last or used == end - start):
             return _Stream(tables, kept, None, size, end, [data[:used]]), payload_of([], b"")
         payload = memoryview(b"".join(parts))
@@ -314,7 +317,7 @@ def all_positions(archive: TableArchive, node: int | None) -> Iterator[memoryvie
         return
     together, wanted = KernelTables(archive, prints=False), bytearray(len(tree))
     wanted[node] = 1
-    for first, stop in together.runs(BLOCK_BYTES, MOST_RUNS):
+    for first, stop in together.runs(BLOCK_BYTES, MOST_RUNS):  # by most bytes and most rows of a run
         count, chosen = sum(together.rows[first:stop]), bytearray(b"\1" * (stop - first))
         if stop - first > 1:
             source = RunSource(archive, tables[first].span, count)

@@ -136,7 +136,8 @@ class Table:
             return None
         first = self.entry.start
         data = parts.view[first : self.entry.end]
-        # Finds where these columns are, which may need the number of variables stored in the columns before.
+        # Finds where these columns are, which may need the number of variables stored in the columns before.  Returns
+        # the end of each column, and the indices of those that were loaded.
         found = needed_columns(
             layout, nodes, self.num_messages, lambda start, stop: parts.take(first + start, first + stop), data
         )

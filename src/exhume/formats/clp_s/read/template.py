@@ -289,6 +289,7 @@ class SchemaLayout:
         tree = self.tree
         # Structured arrays count as leaves: their content is in `runs`
         leaves = (*self.schema.ordered, *sorted(self.runs))
+        # `found`: the roots of the tree above them; `children`: by node, its children among the nodes in use.
         found, children = self._grown(leaves if nodes is None else [node for node in leaves if node in nodes])
         if roots:
             return self._with_neighbors(roots, found, children)
@@ -299,7 +300,7 @@ class SchemaLayout:
         out = [Token(Kind.OBJECT)]
         if record is not None:
             self._members(out, record, children, self.by_node)
-        if complete:
+        if complete:  # the other roots are members of the record, with names that no member has
             others = [root for root in found if tree.types[root] == NodeType.OBJECT and root != record]
             taken = set() if record is None else {tree.keys[child] for child in children[record]}
             self._add_roots(out, others, taken, children)
@@ -339,7 +340,10 @@ class SchemaLayout:
         return None
 
     def _with_neighbors(self, roots: Roots, found: Sequence[int], inserted: dict[int, list[int]]) -> list[Token]:
-        """Return the tokens of a record that is made of several roots, such as user and auto-generated keys."""
+        """Return the tokens of a record that is made of several roots, such as user and auto-generated keys.
+
+        `found` and `inserted`: the roots and the children of each node, as `_grown` returns them.
+        """
         nodes = {self.tree.keys[root]: root for root in found if self.tree.types[root] == NodeType.OBJECT}
         out = [Token(Kind.OBJECT)]
         for key, member in roots:
@@ -355,7 +359,7 @@ class SchemaLayout:
     ) -> None:
         """Add further roots as members of the record, named by their keys.
 
-        `@` is put before a name until it is unique.
+        `@` is put before a name until it is not in `taken`, the names of the members.  `inserted`: see `_grown`.
         """
         for root in roots:
             key = self.tree.keys[root] or b"@"

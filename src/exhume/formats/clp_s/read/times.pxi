@@ -34,6 +34,7 @@ cdef class ClpsPatterns:  # see the class of this name in pytables.py
     cdef Step* steps  # those of all patterns
     cdef Slice* names  # of months and weekdays
     cdef int count  # of patterns
+    # `__init__` takes (id, unit, shift, steps) of each pattern, with the steps as (code, text); see `Pattern`.
     cdef bytes arena  # the text of all steps
 
     def __cinit__(self):
@@ -148,7 +149,8 @@ cdef int add_time(Out* out, const Op* op, uint64_t ident, int64_t epoch) noexcep
     seconds = epoch // per_second if epoch >= 0 else -((-(epoch + 1)) // per_second) - 1
     fraction = epoch - seconds * per_second if epoch >= 0 else (epoch - (seconds + 1) * per_second) + per_second
     nanos = fraction * pattern.unit
-    # Times mostly come in their order: repeat the text of the last one if only the fraction can differ.
+    # Times mostly come in their order: repeat the text of the last one if only the fraction can differ.  All bytes of
+    # the buffer are copied, as a fixed number is copied without a call; `out.size` says how many count.
     if pattern.serial and pattern.serial == exh_time.serial and seconds == exh_time.seconds:
         if not reserve(out, EXH_TIME_TEXT):
             return F_MEMORY
@@ -158,13 +160,15 @@ cdef int add_time(Out* out, const Op* op, uint64_t ident, int64_t epoch) noexcep
             put_fraction(out, nanos, pattern.digits)
         out.size = start + exh_time.size
         return F_NONE
-    if pattern.absolute:
+    if pattern.absolute:  # next to a truncated epoch: -1.5 s are -1 and .5
         size = <uint64_t>epoch if epoch >= 0 else 0 - <uint64_t>epoch
         nanos = <int64_t>(size % <uint64_t>per_second) * pattern.unit
     seconds += pattern.shift
     days = seconds // 86400 if seconds >= 0 else -((-(seconds + 1)) // 86400) - 1
     second_of_day = seconds - days * 86400
-    # Civil date from days since 1970-01-01, proleptic Gregorian; eras of 400 years that start on 1 March.
+    # Civil date from days since 1970-01-01, proleptic Gregorian.  Eras of 400 years (146,097 days) start on 1 March, so
+    # that the leap day is the last day of a year.  719,468: days from 0000-03-01 to 1970-01-01.  Month 0 is March; five
+    # months from it on have 153 days.
     part = days + 719468
     era = part // 146097 if part >= 0 else -((-(part + 1)) // 146097) - 1
     day = part - era * 146097
@@ -245,7 +249,7 @@ cdef int add_time(Out* out, const Op* op, uint64_t ident, int64_t epoch) noexcep
             while out.data[out.size - 1] == c"0":
                 out.size -= 1
         elif code == STEP_EPOCH or code == STEP_EPOCH_POINT:
-            out.size = start
+            out.size = start  # as upstream: the number replaces the text so far
             put_integer(out, epoch)
             if code == STEP_EPOCH_POINT:
                 if out.size - start < 9:

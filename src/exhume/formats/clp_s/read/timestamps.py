@@ -79,9 +79,8 @@ _NANO: Final = {
     "C": "epoch_us",
     "N": "epoch_ns",
 }
-# Groups of specifiers of the new dialect.
+# Groups of specifiers of the new dialect: a pattern has those of an epoch, or those of a date and a time of day.
 _EPOCH_SPECIFIERS: Final = frozenset("ELCN")
-# (not next to those of an epoch)
 _DATE_SPECIFIERS: Final = frozenset("YymdeBAHkIlpMSJzo")
 
 

@@ -1,6 +1,7 @@
 # Many small tables printed by one call, without Python objects for each table, its columns and its operations: they are
 # C structures here, reused for the next table.  A table that is damaged or unusual ("odd": structured arrays, keys
 # stored twice) is left to the Python objects, which also report the damage: the call stops before it with `S_ODD`.
+# `N_...` are the types of nodes of the schema tree; `Op`, `Out` and `Trouble` are those of native.pxi.
 
 cdef enum Stop:  # result of a step, and why `render` returns; the same numbers as in program.py.  Done; the output is
     # full (in `_taken` and `gather`: no memory); an odd table; or something has to be supplied first.
@@ -216,11 +217,11 @@ cdef class ClpsTables:
         self.keep.append(types)
         self.text = self.escaped
         self._text(&self.text, types)
-        self.has_log_types = self.has_variables
+        self.has_log_types = self.has_variables  # the operation just copied has the variables only if they came first
 
     def supply_array_types(self, ClpsLogTypes types not None):
         self.keep.append(types)
-        self.array_text = self.raw
+        self.array_text = self.raw  # the text of an array is JSON already: nothing is escaped
         self._text(&self.array_text, types)
         self.has_array_types = self.has_variables
 
@@ -286,6 +287,7 @@ cdef class ClpsTables:
             return S_ODD
         rows = <int64_t>self.rows[table]
         entries = self.schemas + self.entries[schema]
+        # `at`: offset in the table of the next column.
         s.mark = <uint32_t>(table + 1)
         for i in range(count):
             # The column of the node: skip its values, and the variables that may follow them.
@@ -370,7 +372,7 @@ cdef class ClpsTables:
             return S_ODD
         op.literal = literal
         op.values = data + s.places[node]
-        op.more = op.values + sizeof(int64_t) * rows
+        op.more = op.values + sizeof(int64_t) * rows  # used only by kinds whose values are followed by a second array
         if op.kind == OP_TEXT:
             op.num_more = load64(op.more, 0)
             op.more += sizeof(int64_t)
@@ -437,7 +439,7 @@ cdef class ClpsTables:
                     continue
                 if kind == N_OBJECT:
                     put(&s.literals, b"{}", 2)
-                elif kind == N_STRUCTURED_ARRAY:
+                elif kind == N_STRUCTURED_ARRAY:  # an empty one: a table with elements in one is odd
                     put(&s.literals, b"[]", 2)
                 elif kind == N_NULL_VALUE:
                     put(&s.literals, b"null", 4)
@@ -647,6 +649,7 @@ cdef class ClpsTables:
                const unsigned char[::1] wanted not None):
         cdef Py_buffer view
         cdef Shape shape
+        # `chosen`: by table, `TABLE_CHOSEN` or 0; `wanted`: by node, 1 or 0; `payload`: the stream of all these tables.
         # Join the values of the wanted nodes (all of one type) of the chosen tables: return values, `more` and owners.
         # A table that cannot be read here is marked in `chosen`.
         cdef Out scratch, values, more, owners  # `owners`: by value, the number of its row among those of all tables
@@ -710,6 +713,7 @@ cdef class ClpsTables:
 
     def render(self, payload, Py_ssize_t table, Py_ssize_t row, Py_ssize_t stop, Py_ssize_t max_size, mask=None):
         # Print from `row` of `table` on up to the table `stop`: return text, next table, next row, and a `Stop`.
+        # `payload`: the stream that these tables are in; `mask`: a byte for each of these rows, 1 to print it.
         cdef Py_buffer view
         cdef const unsigned char[::1] flags
         cdef const unsigned char* chosen = NULL  # a byte per row, from `row` of `table` on; NULL: all rows

@@ -94,6 +94,7 @@ class KernelTables:
     """The tables of an archive for the kernel.  Raises what keeps the schema tree or the schemas from being read.
 
     `prints`: whether tables are printed; otherwise the strings are supplied without escapes, which saves time.
+    Methods number tables as in the whole archive; a run is `[first, stop)` in these numbers.
     """
 
     def __init__(self, archive: TableArchive, *, prints: bool = True) -> None:
@@ -159,7 +160,8 @@ class KernelTables:
         columns = (entries.stream_ids, entries.starts, entries.ends, counts)
         places = zip(*(islice(column, self._first, self._stop) for column in columns), strict=True)
         for index, (stream, start, end, count) in enumerate(places, self._first):
-            # A table alone: of a damaged or too large stream, too large itself, or without bytes.
+            # A table alone: of a damaged or too large stream, too large itself, or without bytes.  Other code reads it,
+            # which reports the damage.
             if stream >= len(is_held) or not is_held[stream] or end - start > size or count > rows or end == start:
                 if first < index:
                     yield first, index
@@ -225,7 +227,7 @@ class KernelTables:
         and it has no values here.  `wanted` has a byte for each node of the schema tree.
         """
         for what in SUPPLIES.get(kind, ()):
-            self.supply(what)  # or the kernel gathers nothing
+            self.supply(what)  # if that fails, the kernel gathers nothing: each table is marked to be read alone
         return GatheredColumn(source, kind, self.tables.gather(self.payload(first), first, stop, chosen, wanted))
 
     def odd(self, first: int, stop: int) -> list[int]:

@@ -108,7 +108,7 @@ class Windows:
         self, index: int, start: int, stop: int, total: int, here: PinnedFrames | LeanPinnedFrames
     ) -> memoryview[Any]:
         """Return the values of rows `[start, stop)` of a delta column: the deltas summed up, starting at `total`."""
-        width = WIDTHS[self.layout.node_types[index]][0]
+        width = WIDTHS[self.layout.node_types[index]][0]  # bytes of a row in its first array, the deltas
         at, size = self.start(index), width * (stop - start)
         deltas = here.buffer(size)
         here.gather([(at + width * start, at + width * stop, 0)], deltas)
@@ -188,7 +188,7 @@ class WindowRows:
             places[index] = first, size
         cells = here.buffer(size)
         here.gather(ranges, cells)
-        texts = self._texts(cells, places, prints=prints)
+        texts = self._texts(cells, places, prints=prints)  # encoded strings are a buffer of their own
         columns = {}
         for index, (first, last) in places.items():
             data, at, end = texts.get(index, (cells, first, last))
@@ -225,7 +225,7 @@ class WindowRows:
         for at, head in heads.values():
             data[at : at + len(head)] = head
         self._here.gather(ranges, data)
-        ends = [*(at for at, _ in heads.values()), size][1:]
+        ends = [*(at for at, _ in heads.values()), size][1:]  # a column ends where the next one starts
         return {index: (data, at, end) for (index, (at, _)), end in zip(heads.items(), ends, strict=True)}
 
     def _variables(self, index: int, words: memoryview, *, prints: bool) -> tuple[bytes, int, int]:
@@ -306,7 +306,7 @@ def _is_wide(table: Table, parts: FramedPayload) -> bool:
     columns = len(table.layout.node_types)
     if places is None or not columns:
         return False
-    frame = min(places.ends[1], table.size // columns)  # size of a frame, by the first one
+    frame = min(places.ends[1], table.size // columns)  # bytes of a column in a frame, by the size of the first frame
     # A row of a column may be at the border of two frames.
     return 2 * columns * frame > table.archive.limits.payload_size // WIDE
 
