@@ -1,6 +1,7 @@
 """From a payload to a finished block: order check, compression, checksum.
 
 The payload of a data block is records, each preceded by its length; that of an index block is keys with references.
+`compress_payload` is the function that `compressor` returns.
 """
 
 from __future__ import annotations
@@ -71,6 +72,7 @@ class Encoded:
     block: Sequence[bytes]
     """The bytes to write, in parts; empty if the records are not sorted."""
     payload: bytes
+    """The records, not compressed."""
     first: bytes | memoryview
     """The first record."""
     last: bytes | memoryview

@@ -63,7 +63,11 @@ MAX_INDEX_LEVEL = 63
 
 
 class Header(NamedTuple):
-    """The header's fields; `size` is that of the header data (H), `metadata` its raw JSON."""
+    """The header's fields; `size` is that of the header data (H), `metadata` its raw JSON.
+
+    `root_offset` and `root_size`: the place of the root index block; `data_sha256`: of the payloads of all data blocks;
+    `codec_field`: the 16 bytes that name the codec; `extensions`: bytes after the metadata, which are reserved.
+    """
 
     root_offset: int
     root_size: int

@@ -2,7 +2,7 @@
 
 A file is blocks: data blocks with records (compressed, each with a checksum), and index blocks that refer to them by
 key.  A range of records is found by the index, and read block by block; a slice is the part of a block that is in
-range.
+range.  `piece` is a slice, `found` a block that may have records in range, with its payload if that is in the cache.
 
 Spec: zs.txt; order of records and keys: "Key invariants".
 """

@@ -124,6 +124,7 @@ class References:
     def __init__(self, file: BlockFile) -> None:
         """Start without blocks; the arrays (`_starts` to `_referenced`) get one value for each block added.
 
+        These are its offset, size and level, and 1 if an entry refers to it.
         Other blocks are identified by their offset.
         """
         self._file = file
@@ -254,7 +255,7 @@ class References:
         return (head > other) - (head < other)
 
     def _record(self, edge: EdgeRecord) -> Iterator[Buffer]:
-        """Yield the first or last record of a data block, read again, in chunks."""
+        """Yield the first or last record of a data block, which `edge` names, read again, in chunks."""
         offset, size = edge.block
         block = None if size > self._file.largest else self._file.read(offset, size)
         if block is not None:

@@ -2,6 +2,10 @@
 
 After damage, the walk continues at the next block that an intact index names, or else at the next position where a
 length, a level and a matching CRC-64 are found (a block is a length, a level, a payload and a checksum).
+
+`head` is the part before the first block, `recovery` the result so far; `hints` has the size and level of the blocks
+that the index names, by offset, and `offsets` these offsets in order; `decoded` is a data block's payload and what
+`scan_records` returns for it, or its fault; `codec_known`: the header names the codec.
 """
 
 from __future__ import annotations
@@ -64,7 +68,7 @@ class KeptBlock:
 
 @dataclass(frozen=True, slots=True)
 class FileRange:
-    """A range of the file and its outcome."""
+    """A range of the file and its outcome; `content`: what it is, `reason` and `code` (of a rule): why it is lost."""
 
     start: int
     end: int
@@ -203,10 +207,7 @@ def _walk(
     *,
     codec_known: bool,
 ) -> None:
-    """Walk all blocks; add kept and lost blocks, and the outcome of every range, to `recovery`.
-
-    `hints` are the size and level of each block that the index names, by its offset.
-    """
+    """Walk all blocks; add kept and lost blocks, and the outcome of every range, to `recovery`."""
     recovery.ranges.append(FileRange(0, start, Outcome.REBUILT, "header"))
     digest = sha256()
     last: bytes | None = None  # the last record so far
@@ -354,10 +355,7 @@ def _search(file: BlockFile, start: int, stop: int) -> int:
 
 
 def _lose(recovery: Recovery, start: int, end: int, hints: dict[int, tuple[int, int]], offsets: list[int]) -> None:
-    """Account for a range without an intact block, and for the block there, if the index refers to one.
-
-    `hints`: size and level of the blocks that the index names, by offset; `offsets` are those of `hints`, in order.
-    """
+    """Account for a range without an intact block, and for the block there, if the index refers to one."""
     source = recovery.file.source
     named = offsets[bisect_left(offsets, start) : bisect_left(offsets, end)]
     file = recovery.file

@@ -176,7 +176,7 @@ class _Blocks:
     """Blocks that follow each other, each of which becomes a section when it is examined."""
 
     def __init__(self, file: BlockFile, codec: str | None, start: int, *, framed: bool) -> None:
-        """Start without blocks; the first one starts at `start`.
+        """Start without blocks; the first one starts at `start`.  `codec`: that of the payloads, None if unknown.
 
         `framed`: the bounds are from the blocks themselves, not from the index.  The arrays are compact, as there may
         be millions of blocks: bounds (absolute offsets), levels, and the number of each block among those of its kind.

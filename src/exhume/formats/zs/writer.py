@@ -132,7 +132,7 @@ class ZsWriter(Writer):
         )
         self._jobs = jobs or cpu_count()
         self._encode = partial(_encode, self._compress)
-        self._calls = OrderedCalls(self._encode, self._jobs)
+        self._calls = OrderedCalls(self._encode, self._jobs)  # blocks that threads encode; results come in order
         self._digest = sha256()
         self._last: bytes | memoryview | None = None  # the last record written
         self._pending: list[list[IndexEntry]] = []

@@ -5,6 +5,9 @@ integers and floats, which are compared exactly; strings, booleans, nulls, array
 numbers the first that is met stays.  Different values are integers, floats, strings and booleans; 1 and 1.0 are two.
 Values are those that a record is printed with, but no record is printed: columns are read, and for strings the
 dictionary where possible.
+
+`searches`: the query, applied to each archive; `hits`: the matching rows of one table.  A `mask` has a byte for each
+row of a table, 1 if it matches; None: all do.
 """
 
 from __future__ import annotations
@@ -115,7 +118,10 @@ class Distinct:
     def _add_printed(
         self, column: Column, mask: bytes | None, *, is_json: bool = False, has_strings: bool = True
     ) -> None:
-        """Add the values of a column as the kernel prints them; `mask` selects rows."""
+        """Add the values of a column as the kernel prints them; `mask` selects rows.
+
+        `is_json`: they are JSON values, else strings; `has_strings`: JSON strings count, too.
+        """
         # Raw: without the escapes of JSON.
         program = ClpsProgram([column.operation(raw=True)], column.rows)
         fault = self.found.add(program, mask, is_json, has_strings)

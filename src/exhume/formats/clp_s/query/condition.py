@@ -11,6 +11,8 @@ unless that form is too large.
 3. `_existence`: comparisons with `*` and `null` become tests whether a column exists.
 
 A filter whose column a record lacks is false, negated or not: `NOT a: 1` finds records that have an `a`.
+
+`dialect` is what KQL means in the archive's version; `query` is the text of the query, for errors.
 """
 
 from __future__ import annotations

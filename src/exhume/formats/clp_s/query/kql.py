@@ -161,7 +161,10 @@ class _Frame:
     __slots__ = ("depth", "level", "negated", "opener", "operands", "operator", "position", "scope")
 
     def __init__(self, opener: str, position: int, scope: Column | None, parent: _Frame | None = None) -> None:
-        """Open a level of the query: a parenthesis, a `column: { … }`, or the query itself."""
+        """Open a level of the query: a parenthesis, a `column: { … }`, or the query itself.
+
+        `opener`: its opening bracket at `position` of the query, "" for the query itself; `parent`: the level around.
+        """
         self.opener = opener
         self.position = position
         self.scope = scope  # the column that surrounding `column: { … }` levels put before every path
@@ -176,7 +179,10 @@ class _Frame:
 
 
 class _Parser:
-    """Shift-reduce with an explicit stack; AND and OR have one precedence and associate to the left."""
+    """Shift-reduce with an explicit stack; AND and OR have one precedence and associate to the left.
+
+    A `frame` is a bracket level; `scope` is the column of the surrounding `column: { … }`, None if there is none.
+    """
 
     def __init__(self, query: str) -> None:
         self.query = query
@@ -245,7 +251,7 @@ class _Parser:
         return frame.depth + (len(frame.operands) > 1)
 
     def push(self, frame: _Frame, expression: Expression, depth: int = 0) -> None:
-        """Add a finished operand to its level, below the NOTs that precede it."""
+        """Add a finished operand to its level, below the NOTs that precede it; `depth`: levels of AND and OR in it."""
         if frame.negated:
             expression = expression.child if isinstance(expression, Not) else Not(expression)
             frame.negated = False

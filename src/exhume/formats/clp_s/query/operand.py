@@ -1,7 +1,8 @@
 """Values of query literals: what a literal means for columns of each type, and times.
 
 The types for which a literal has a value are those that a filter can match.  "Native search" is the search of the
-reference implementation, whose results these are to equal.
+reference implementation, whose results these are to equal.  `op` is an operator of the query (`:`, `<`, `<=`, `>`,
+`>=`); `dialect` is what KQL means in the archive's version.
 
 Without a pattern the text of `timestamp("text")`, `timestamp("text", "pattern")` or `date("text")` is parsed as
 timestamps are when an archive is written.  Patterns are those of format 0.5.0 on, including the specifiers that only
@@ -56,8 +57,9 @@ class Operand:
 
     `types`: the column types that it can be compared with.  `anything`: it is `*`.  `text`: the pattern for strings.
     `integer`: the value that integers (and times) are compared with; `array_integer` the same for array elements, for
-    which the native search also uses the result of a failed conversion.  `milliseconds`: the value for the timestamp
-    ranges of an archive, if it differs from `integer`.
+    which the native search also uses the result of a failed conversion.  `real` and `boolean`: those that floats and
+    booleans are compared with; `null`: it is `null`.  `milliseconds`: the value for the timestamp ranges of an archive,
+    if it differs from `integer`.
     """
 
     types: int

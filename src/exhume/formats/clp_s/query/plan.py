@@ -4,7 +4,7 @@ An archive has a table for each schema (set of keys that records have); a table 
 
 `make_plan` uses metadata only: the range index (`$` columns), the timestamp ranges, the schema tree and the schemas.
 `Plan.look_up` then uses the dictionaries.  Both drop tables whose records cannot match and record the reason; the
-tables themselves are not read here.
+tables themselves are not read here.  `dialect` is what KQL means in the archive's version.
 """
 
 from __future__ import annotations

@@ -3,7 +3,8 @@
 A table has the records of one schema (set of schema tree nodes; a node is a key path with a type).  A requirement is
 the resolved condition of the query, reduced to checks of the columns that the table's schema has; True or False if that
 decides it.  Arrays that are stored as text are checked element by element (`ArrayTest`).  "Native search" is that of
-the reference implementation, whose results these are to equal.
+the reference implementation, whose results these are to equal.  `dialect` is what KQL means in the archive's version;
+`resolver` finds the nodes that the column of a test names.
 """
 
 from __future__ import annotations
@@ -242,6 +243,7 @@ class ArrayTest:
         self.exists: bool = check.test.op == EXISTS  # whether only the key has to exist, with any value
         self.equal: bool = check.test.op == EQUAL  # else "differs from" for numbers, see the class
         self.operand = operand
+        # For strings; None if the filter cannot match any.
         self.pattern: Wildcard | None = (
             Wildcard(operand.text, ignore_case) if operand is not None and operand.text is not None else None
         )

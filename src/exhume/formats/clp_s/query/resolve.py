@@ -3,6 +3,9 @@
 The schema tree has a node for each key and type below another node; a path such as `a.b` may name several.  Columns
 that start with `$` are answered by metadata about records as a whole: timestamp ranges, and the range index (which
 lists the ingestion units, such as input files, with their properties and the numbers of their records).
+
+`keys` are the keys of a path, `rest` those that are left below an array stored as text; `op` is an operator of the
+query, `dialect` what KQL means in the archive's version; `ignore_case` is for values, not keys.
 """
 
 from __future__ import annotations
@@ -64,6 +67,7 @@ class Resolver:
     def __init__(self, tree: SchemaTree) -> None:
         """Prepare to find the columns of `tree` that paths in queries name."""
         self.tree = tree
+        # By node, its literal type as a bit, 0 if it has no values; and all of them together.
         self.types: list[int] = [LITERAL_TYPES.get(NodeType(t), 0) if t in _KNOWN else 0 for t in tree.types]
         self.all_types: int = 0
         for kind in set(self.types):

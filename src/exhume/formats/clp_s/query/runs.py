@@ -2,7 +2,8 @@
 
 There may be hundreds of thousands of tables with one record each (a table has all records with the same set of keys).
 A run is a range of tables, by number, that are in one decompressed stream.  A mask has a byte for each row of the run,
-1 if it matches.
+1 if it matches.  `planned`: the tables of the query's plan, or those of them that are in a run; `part`: the requirement
+for the records of a table.
 """
 
 from __future__ import annotations
@@ -65,7 +66,10 @@ class RunEvaluator(Evaluator):
         return self._searched.kernel_tables.gathered(self._source, self._first, self._stop, self._chosen, kind, wanted)
 
     def of_column(self, check: Check, column: Any, kind: int, wanted: int) -> int:
-        """Return the mask of the rows that have a gathered value that fulfills a check, before its negation."""
+        """Return the mask of the rows that have a gathered value that fulfills a check, before its negation.
+
+        `kind` is the literal type of the values; all rows are searched, whatever is `wanted`.
+        """
         gathered: GatheredColumn = column
         rows = gathered.column.rows
         # Compare the gathered values as the rows of one column; then mark the row of the run that each match is from.

@@ -4,6 +4,9 @@ The query is compiled, the plan drops tables that cannot match (`plan.py`; a tab
 keys), and each table that is left is evaluated column by column into a mask of its rows: a byte per row, 1 if it
 matches.  Only columns that the query names are read.  Many small tables are searched together (`RunSearch`), large ones
 in windows (ranges of rows, see `read.windows`).
+
+`nodes` are those of the schema tree whose columns are needed; `hits` are the matching rows of a table or window;
+`first` and `stop` are a run: a half-open range of small tables, by number.
 """
 
 from __future__ import annotations
@@ -82,7 +85,7 @@ class Search:
         self.archive = archive
         self.query: str = query if isinstance(query, str) else ""
         expression = compile_query(query)
-        self._ahead = Prefetcher(archive, jobs)
+        self._ahead = Prefetcher(archive, jobs)  # decompresses what comes next in the background
         self.plan: Plan = make_plan(archive, archive.header.version, expression, options, query=self.query)
         if not self.plan.tables:
             return
@@ -205,7 +208,10 @@ class Search:
         return self._in_order(stream, ordered)
 
     def events(self, *, ordered: bool = False, with_source: bool = False) -> Iterator[Any]:
-        """The matching records as Python objects; see `ClpSArchive.events`."""
+        """The matching records as Python objects.
+
+        `ordered`: in the order of the input; `with_source`: as `RecordWithOrigin`, with number and ingestion unit.
+        """
         from exhume.formats.clp_s.read.records import SourceFinder, event_stream
 
         finder = SourceFinder(self.archive.range_index) if with_source else None

@@ -175,8 +175,9 @@ def _token(value: bytes, start: int, end: int, definite: bool, dialect: TextDial
 class TextSearch:
     """Looks patterns up in the dictionaries of one archive.
 
-    `log_types` and `variables` find entries by pattern; log types are compared in the form in which they are stored
-    from 0.4.0 on (escapes kept), before without escapes.  `raw_lookup`: a variable is looked up with its backslashes.
+    `dialect`: how text is encoded, `CORE` from 0.4.0 on, `CLASSIC` before.  `log_types` and `variables` find entries by
+    pattern; log types are compared in the form in which they are stored from 0.4.0 on (escapes kept), before without
+    escapes.  `raw_lookup`: a variable is looked up with its backslashes.
     `verify_question_marks`: the text of a candidate is matched as well if the pattern has a `?`.
     """
 

@@ -47,7 +47,10 @@ class Wildcard:
     __slots__ = ("_match", "codes", "ignore_case", "literal", "pattern")
 
     def __init__(self, pattern: bytes, ignore_case: bool = False) -> None:
-        """Parse a pattern; `codes` are its bytes, with numbers above 255 for `*` and `?`."""
+        """Parse a pattern; `codes` are its bytes, with numbers above 255 for `*` and `?`.
+
+        `ignore_case`: ASCII letters match in any case; `codes` then has them in lower case.
+        """
         self.pattern: bytes = pattern
         self.ignore_case: bool = ignore_case
         codes = parse_pattern(pattern)

@@ -84,7 +84,10 @@ class ColumnPiece:
 
 
 class ColumnMaker:
-    """Makes the Arrow arrays of one field, for one thread at a time."""
+    """Makes the Arrow arrays of one field, for one thread at a time.
+
+    `pieces` are the shares that several tables have in the column, `rows` is the number of rows of the batch.
+    """
 
     pa: Any
 
@@ -96,7 +99,7 @@ class ColumnMaker:
         self.np: Any = numpy
         self.item = item
         self.archive = archive
-        self.lost: Counter[str] = Counter()
+        self.lost: Counter[str] = Counter()  # by kind of loss: values of the batch that the column cannot hold
         kind = item.arrow_type
         if pa.types.is_null(kind):
             self._fill = None
@@ -122,7 +125,7 @@ class ColumnMaker:
         return self._fill(pieces, rows)
 
     def _pieces(self, parts: Sequence[tuple[int, TablePart]]) -> list[ColumnPiece]:
-        """Return the value of the field in each part.
+        """Return the value of the field in each part; `parts` as for `make`.
 
         If a part has several columns of the field (a key that a record has twice), the last one is used and the others
         are counted as lost.  So are values of a mixed column that are not strings, as their type is lost.

@@ -295,7 +295,7 @@ def pieces(archive: TableArchive, complete: bool) -> Iterator[Callable[[], Itera
 
 
 def _blocks(table: Table, complete: bool, most: int) -> Iterator[Callable[[], Iterator[bytes]]]:
-    """Yield the printing of one table as calls for one thread each, of at most `most` rows."""
+    """Yield the printing of one table as calls for threads, each of at most `most` rows; `complete`: see `Printer`."""
     if table.num_messages or table.entry.problem is not None:
         printer = Printer(table, complete)
         for start, stop in printer.windowed.blocks(most):

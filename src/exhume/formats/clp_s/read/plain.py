@@ -104,7 +104,10 @@ def _lines(
 
 
 def _events(table: Table, patterns: PatternSet | None) -> Iterator[bytes]:
-    """The events of a table as they were in the log.  Raises the error of a row after the rows before it."""
+    """The events of a table as they were in the log; `patterns` as for `_operation`.
+
+    Raises the error of a row after the rows before it.
+    """
     places = _places(table)
     for data, chosen in each_part(table):
         rows = range(data.num_messages) if chosen is None else chosen

@@ -219,7 +219,10 @@ class ClpsLogTypes:
 
 
 def clps_decode_float(word: int, core: bool) -> bytes | None:
-    """Text of an encoded float variable (int64), None when its digit counts are impossible."""
+    """Text of an encoded float variable `word` (int64), None when its digit counts are impossible.
+
+    `core`: it has the dialect of 0.4.0 on.
+    """
     word &= _MASK
     packed = DecimalVariable if core else ClassicDecimalVariable
     digits, point = packed.num_digits(word), packed.num_fraction_digits(word)

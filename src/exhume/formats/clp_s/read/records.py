@@ -4,6 +4,9 @@ An archive stores its records in tables, one for each set of keys.  If the order
 each record has its number in it (`log_event_idx`), and rows of many tables are merged by these numbers.  Small tables
 are printed by the kernel (see `together`).  The others are merged with them here: tables that the kernel does not
 support ("odd") have a program of their own, and large tables are read in windows of the rows that are next.
+
+`ordered`: in log order; `complete`: print also what upstream leaves out; `known`: the tables as the kernel has them;
+`finder` finds the ingestion unit of a record.
 """
 
 from __future__ import annotations
@@ -141,6 +144,7 @@ class _TableMerge:
         self._kernel_tables = known = KernelTables(archive)
         if known.entries.problems:
             raise known.entries.problems[min(known.entries.problems)]
+        # Tables are numbered as in the whole archive: the first one is not 0 in a part of an archive.
         self._offset = archive.tables[0].index if len(archive.tables) else 0
         large = _large_tables(archive, known)
         # The kernel does not print the tables of a stream without a payload.

@@ -2,6 +2,7 @@
 
 The template (see `template`) is a list of tokens, such as "open an object" or "the value of column 3".  It becomes a
 program of the kernel (see `program`) that prints a row: literals with the text between two values, and the values.
+`kind` is that of a token.
 """
 
 from __future__ import annotations
@@ -96,6 +97,7 @@ class TableRenderer:
         """Compile the program that prints the rows of `data`; for the options see the class."""
         self.data = data
         self.tokens: list[Token] = data.layout.tokens(complete=complete, nodes=nodes, roots=roots)
+        # `_owners`: by operation, the index of the column that it prints.
         ops, self._owners = operations(self.tokens, data.column_at, complete=complete)
         self.program: ClpsProgram = ClpsProgram(ops, data.num_messages)
 

@@ -1,7 +1,7 @@
 """The sections, dictionaries and packed streams of an archive, each read when it is first used.
 
 A packed stream has several tables (records with the same set of keys), and is compressed as a whole: as one zstd frame,
-or as several, which can be decompressed separately.
+or as several, which can be decompressed separately.  `stream_id` is its number; `whole`: all of it is needed.
 
 Spec: clp_s.txt; what it leaves open: `docs/formats/clp_s.md`.
 """

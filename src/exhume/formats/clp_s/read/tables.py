@@ -247,7 +247,11 @@ class TableData:
     def renderer(
         self, *, nodes: Collection[int] | None = None, complete: bool = False, roots: Roots = ()
     ) -> TableRenderer:
-        """A printer for this table's records; see `TableRenderer`."""
+        """A printer for this table's records.
+
+        `nodes`: only these leaves of the schema tree (None: all); `complete`: also what upstream leaves out; `roots`:
+        the roots of the tree that make up a record (empty: the root object).
+        """
         return TableRenderer(self, nodes=nodes, complete=complete, roots=roots)
 
     def objects(self, rows: Sequence[int] | None = None) -> list[Any]:

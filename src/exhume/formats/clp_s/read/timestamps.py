@@ -3,6 +3,8 @@
 Up to 0.4.1 patterns are strftime-like (`%Y-%m-%d`), epochs count milliseconds and the text is put between quotes by the
 printer.  From 0.5.0 on specifiers start with a backslash, epochs count nanoseconds, and the pattern is the whole JSON
 literal: string patterns carry their own quotes.
+
+`at` is an offset in the pattern, for errors; `ident` is the id of a pattern, which columns refer to.
 """
 
 from __future__ import annotations

@@ -7,6 +7,10 @@ type and an offset among the column's variables) needs the variables that its wo
 
 A window does not locate damage: on an error, the caller reads the table as a whole and reports the position, unless the
 table exceeds the limit `payload_size`: then only the error of the window is reported.
+
+`here` are the frames that a caller has in use: `here.buffer(size)` provides memory, and `here.gather(ranges, buffer)`
+copies ranges (start, end, offset in the buffer) of the stream into it.  `prints`: the rows will be printed as JSON.
+`place` is the range of a column in the table.
 """
 
 from __future__ import annotations
