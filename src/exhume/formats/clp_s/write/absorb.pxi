@@ -4,8 +4,11 @@
 # use, which for new ones is the order in the piece.  Strings of one record come in the order of its nodes: where that
 # order differs in `self`, the piece is not absorbed, and the chunk is encoded again.
 #
-# Dictionaries are numbered 0 (variables), 1 (log types), 2 (array types).  `EncMaps` of a piece has for each of its
-# nodes and dictionary entries the number in `self`; it is kept for the next chunk, so that only new ones are looked up.
+# Dictionaries are numbered 0 (variables), 1 (log types), 2 (array types); `which` is such a number.  `EncMaps` of a
+# piece has for each of its nodes and dictionary entries the number in `self`; it is kept for the next chunk, so that
+# only new ones are looked up.  `d` is a dictionary of the piece, `to` what is extended: a dictionary, column or table
+# of `self`.  `patterns` has the pattern ids of `self` by those of the piece.  Marks are the placeholders of log types;
+# `core` states that strings are in the newer of two dialects, which has three marks instead of two.
 #
 # A table has the columns of all records with one schema (list of nodes); a column is stored as one or two arrays, `a`
 # and `b` (see `_Column` of pykernel.py).  An encoded text is a word with its log type and the index of its first variable.
@@ -64,7 +67,7 @@ cdef int64_t enc_map_entries(EncDictionary* to, EncDictionary* d, EncMaps* maps,
     cdef uint64_t slot
     cdef int64_t known = 0
     cdef uint32_t* out
-    enc_buf_room(ids, (d.count - i) * sizeof(uint32_t) + 1)
+    enc_buf_room(ids, (d.count - i) * sizeof(uint32_t) + 1)  # 1 more, so that `out` is not NULL without any
     out = <uint32_t*>ids.p
     while i < d.count:
         # A lookup reads anywhere in a large dictionary: prefetch a batch early.
@@ -180,6 +183,7 @@ cdef int enc_put_texts(ClpsEncoder self, EncColumn* to, const EncColumn* column,
         variable = <int64_t*>to.b.p + here + (words[i] >> CLP_S_TABLE_CLP_WORD_SHIFT_OFS_VARIABLE)
         out[i] = <uint64_t>types[type] | (base << CLP_S_TABLE_CLP_WORD_SHIFT_OFS_VARIABLE) + (words[i] - type)
         for mark in range(ends[type - 1] if type else 0, ends[type]):
+            # The older dialect has one mark for integers and entries, whose numbers are increased by `first_id`.
             if self.core:
                 if marks[mark] == M_ENTRY:
                     variable[0] = entries[variable[0]]
@@ -226,7 +230,7 @@ cdef int enc_put_table(ClpsEncoder self, ClpsEncoder piece, size_t place, const 
     cdef const int32_t* nodes = <const int32_t*>maps.nodes.p
     cdef int32_t count = 0
     cdef const int32_t* local = piece.entries_of(place, &count)
-    cdef int32_t num_ordered = local[-1]
+    cdef int32_t num_ordered = local[-1]  # `entries_of` returns a pointer to the item after it
     cdef int32_t* ids
     cdef int32_t* ranks
     cdef EncTable* to
@@ -243,14 +247,15 @@ cdef int enc_put_table(ClpsEncoder self, ClpsEncoder piece, size_t place, const 
     ids = <int32_t*>(self.sorted_ids.p + sizeof(int32_t))
     enc_buf_room(&self.text, (num_ordered + 1) * sizeof(int32_t))
     ranks = <int32_t*>self.text.p
-    # The index of the column of each ordered entry; entries such as nulls have none.
+    # The index of the column of each ordered entry in `self`; entries such as nulls have none.
     for i in range(num_ordered):
         ranks[i] = rank
         rank += self.has_column(ids[i])
     for i in range(count):
         if clp_s_schema_ids_entry_is_marker(local[i]) or not self.has_column(nodes[local[i]]):
             continue
-        # Unordered columns have the same place in both; the number of the record comes first; others are searched for.
+        # `index` counts the columns of the piece.  Unordered columns have the same place in both; the number of the
+        # record comes first, and continues after the records of `self`; others are searched for.
         column = &table.columns[index]
         if i >= num_ordered:
             enc_put_column(self, &to.columns[index], column, maps, patterns)
@@ -284,7 +289,7 @@ cdef bint enc_keeps_order(ClpsEncoder piece, const int32_t* nodes) noexcept nogi
     for i in range(piece.num_tables):
         table = &(<EncTable*>piece.tables.p)[i]
         local = piece.entries_of(i, &count)
-        for j in range(1, local[-1] if table.rows else 0):
+        for j in range(1, local[-1] if table.rows else 0):  # item -1 is the number of ordered entries
             if nodes[local[j - 1]] > nodes[local[j]]:
                 return False
     return True
@@ -357,7 +362,7 @@ def clps_absorb(ClpsEncoder self not None, ClpsEncoder piece not None, patterns,
     - if `piece` was absorbed by an encoder other than `self` before.
     """
     cdef bint done = False
-    cdef size_t most = piece.most_tokens
+    cdef size_t most = piece.most_tokens  # `run` ends an archive before a record of so many tokens might lack ids
     cdef bytes numbers = array("q", patterns).tobytes()
     cdef const int64_t* ids = <const int64_t*>bytes_text(numbers)
     if self.size + piece.size >= target \

@@ -36,7 +36,7 @@ def write_archive(
     ranges: list[tuple[int, int, dict[str, Any]]],
     original_size: int,
 ) -> None:
-    """Write all data of `encoder` as one archive; see `parts_of_archive` for the arguments."""
+    """Write all data of `encoder` as one archive to `made`, a new file or directory; see `parts_of_archive`."""
     folder = made.path.absolute().parent
     head, sections = parts_of_archive(encoder, patterns, options, ranges, original_size, folder)
     put(made, head, zip(SECTION_NAMES, sections, strict=True))
@@ -120,7 +120,10 @@ def _column_sizes(encoder: Encoder, tables: Iterable[int]) -> Iterator[int]:
 def _tables(
     plan: Iterable[tuple[list[int], int]], sizes: Sequence[int], rows: Sequence[int]
 ) -> Iterator[tuple[int, int, int, int]]:
-    """Yield `(stream, offset in it, schema id, records)` of each table, in stored order."""
+    """Yield `(stream, offset in it, schema id, records)` of each table, in stored order.
+
+    `plan` is the result of `plan_streams`; `sizes` and `rows` are by table.
+    """
     for stream, (numbers, _) in enumerate(plan):
         offset = 0
         for number in numbers:
@@ -183,7 +186,10 @@ def largest_first(sizes: Sequence[int]) -> list[int]:
 
 
 def _turn(order: array[int], first: int, last: int) -> int:
-    """Do what `_partition` does with a range of items of equal size, faster: it swaps them all; return the same cut."""
+    """Do what `_partition` does with items `[first, last)` of equal size, faster: it swaps them all.
+
+    Returns the same cut.
+    """
     middle = first + (last - first) // 2
     order[first], order[middle] = order[middle], order[first]
     order[first + 1 : last] = order[first + 1 : last][::-1]
@@ -191,8 +197,9 @@ def _turn(order: array[int], first: int, last: int) -> int:
 
 
 def _partition(items: array[int], order: array[int], first: int, last: int) -> int:
-    """Move the median of three to the front and divide the rest around it; return where the second part begins.
+    """Move the median of three of the items `[first, last)` to the front and divide the rest around it.
 
+    Returns where the second part begins.  `order` has the table of each item, and is swapped likewise.
     Which three, and how equal items are swapped, is as upstream does it: the order of equal items depends on it.
     """
     a, b, c = first + 1, first + (last - first) // 2, last - 1

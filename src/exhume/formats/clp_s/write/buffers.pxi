@@ -172,7 +172,7 @@ cdef int enc_dictionary_grow(EncDictionary* d) except -1 nogil:
     if size * sizeof(uint64_t) >= ENC_LARGE:
         enc_large_pages(slots, size * sizeof(uint64_t))
     cdef size_t i, at, before = d.mask + 1 if d.slots != NULL else 0
-    d.shift = d.shift - 1 if d.slots != NULL else 64 - 6
+    d.shift = d.shift - 1 if d.slots != NULL else 64 - 6  # the first table has 2^6 slots
     d.mask = size - 1
     for i in range(before):
         if d.slots[i]:
@@ -186,7 +186,7 @@ cdef int enc_dictionary_grow(EncDictionary* d) except -1 nogil:
 
 
 cdef inline int64_t enc_dictionary_id(EncDictionary* d, const unsigned char* p, size_t size) except -1 nogil:
-    """The id of a value; a new value is added."""
+    """The id of a value, its index among the entries; a new value is added."""
     return enc_dictionary_hashed_id(d, p, size, enc_hash_bytes(p, size))
 
 

@@ -50,7 +50,10 @@ DOUBLE_EPOCH: Final = int(TimestampEncoding.DOUBLE_EPOCH)
 
 
 def build_header(version: Version, original_size: int, archive_size: int, metadata_size: int) -> bytes:
-    """The 64-byte header.  Spec: Header section."""
+    """The 64-byte header; sizes in bytes: of the input, of the archive, of the compressed metadata section.
+
+    Spec: Header section.
+    """
     major, minor, patch = version
     return struct.pack(
         HEADER_PACKED,
@@ -184,7 +187,7 @@ def reserve(
 
 
 def put(made: AtomicFile | AtomicDirectory, head: bytes, sections: Iterable[Piece]) -> None:
-    """Write an archive: header and metadata section, and the stored sections."""
+    """Write an archive to `made`: `head` (header and metadata section), and the stored sections."""
     if isinstance(made, AtomicDirectory):  # a file for each section, and one for the head
         for name, pieces in sections:
             _put_file(made, name, pieces)
@@ -198,7 +201,7 @@ def put(made: AtomicFile | AtomicDirectory, head: bytes, sections: Iterable[Piec
 
 
 def _put_file(folder: AtomicDirectory, name: str, pieces: Iterable[bytes]) -> int:
-    """Write a section as a file; return its size.  Raises `WriterError` when no file can have its name."""
+    """Write a section, given in chunks, as a file; return its size.  Raises `WriterError` for an impossible name."""
     file = check_relative(name.removeprefix("/"), os.fspath(folder.path))
     if file == HEADER_FILE or "/" in file or (folder.temporary / file).exists():
         raise WriterError("no file of a directory can be named after this section", actual=name)
@@ -220,6 +223,9 @@ def write_container(
     """Write an archive from stored sections, in this order.
 
     Args:
+        output: Path of the file or directory.
+        version: Format version, for the header.
+        original_size: Bytes of input, for the header.
         packets: Type and body of the metadata packets; the list of sections is rebuilt in its place (or put first).
         sections: Name and stored bytes, in chunks, of each section; only a chunk is kept in memory.
         framing: How the metadata payload is stored.
@@ -287,7 +293,7 @@ def joined(first: Buffer, second: Buffer) -> Payload:
 
 
 def in_file(places: Sequence[tuple[int, int]], file: BinaryIO) -> Payload:
-    """Return a payload of these ranges of a file, each of them a column or table."""
+    """Return a payload of ranges of a file (`places`: start and end), each of them a column or table."""
     starts = list(accumulate((end - start for start, end in places), initial=0))
     lock = threading.Lock()  # several threads compress frames, and each moves the position of the file
 

@@ -9,6 +9,12 @@
 # records with one schema; a column is stored as one or two arrays, `a` and `b`.  A string with spaces is stored
 # as a log type (with a placeholder, or mark, for each variable) and variables.  Upstream is `clp-s`, whose archives
 # these are byte for byte.
+#
+# The options: `core`: strings are in the dialect of format 0.4.0 on; `structurize`: arrays are opened up into columns,
+# else each is stored as its text; `retain_floats`: floats keep their spelling; `time_nodes`: values of the timestamp
+# key are stored as from 0.5.0 on, numbers included; `lossy`: values that do not come back the same are accepted;
+# `max_document`: most bytes of a record.  Functions that return "the fault" return 0 without one, else an `E_...`.
+# The input ends with a NUL byte (as every `bytes` object does), so that scanning can read the byte at `end`.
 
 cdef struct EncName:
     # One key below one parent node.  It has a node for each type of its values.
@@ -262,7 +268,9 @@ cdef class ClpsEncoder:
         """Scan the string whose opening quote is just before `at`; `at` moves past the closing one, or to the fault.
 
         `text` and `size` are set to the unescaped string: in the input, or, if it has escapes, in `scratch`, where it
-        stays if `keep` is set.  Return 0, or the reason (`E_...`).
+        stays if `keep` is set.  A lone surrogate is replaced, and noted in `flags`.  Return 0, or the reason (`E_...`).
+
+        E_MORE where the fault may be that the input ends: in a character (fewer than 4 bytes are left) or an escape.
         """
         cdef const unsigned char* p = self.at
         cdef const unsigned char* start = p
@@ -338,6 +346,7 @@ cdef class ClpsEncoder:
                             code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00)
                             p += 6
                         elif code < 0xDC00 and self.end - p < 6 and (p >= self.end or p[0] == c'\\'):
+                            # The second half of a pair may follow.
                             self.at = p
                             return E_MORE
                         else:
@@ -362,7 +371,7 @@ cdef class ClpsEncoder:
                 return E_MORE if p >= self.end else E_BAD_CONTROL
 
     cdef int scan_number(self, EncToken* token) except -1 nogil:
-        """Scan a number into `token`. Returns 0 or the fault."""
+        """Scan a number into `token`: its source text, and the value of an integer. Returns 0 or the fault."""
         cdef const unsigned char* p = self.at
         cdef const unsigned char* start = p
         cdef bint negative = p[0] == c'-'
@@ -419,7 +428,7 @@ cdef class ClpsEncoder:
             return 0
         token.kind = T_INTEGER
         if negative:
-            if value > <uint64_t>1 << 63:
+            if value > <uint64_t>1 << 63:  # below the smallest int64: rejected in any case
                 token.flags |= F_ABOVE_U64
             token.number = <int64_t>(0 - value)
         else:
@@ -551,7 +560,7 @@ cdef class ClpsEncoder:
                 self.at += 1
                 while enc_is_space(self.at[0]):
                     self.at += 1
-                if self.at[0] == c + 2:  # the closing bracket follows: an empty object or array
+                if self.at[0] == c + 2:  # the closing bracket, two codes above, follows: an empty object or array
                     self.at += 1
                     if not mute:
                         token = self.new_token()
@@ -663,7 +672,7 @@ cdef class ClpsEncoder:
         return 0
 
     cdef int32_t name_of(self, int32_t parent, int32_t previous, const unsigned char* key, size_t size) except -1 nogil:
-        """The number of the name for a key below a node (-1: a root), added if it is new.
+        """The number of the name for a key below the node `parent` (-1: a root), added if it is new.
 
         `previous`: the name of the member before it in the same object, -1 if there is none.  The name that followed
         that one last time is tried first, since most records have the same keys in the same order.
@@ -768,7 +777,10 @@ cdef class ClpsEncoder:
 
     cdef int32_t node_of(self, int32_t parent, int32_t previous, const unsigned char* key, size_t size, uint8_t type,
                          int32_t* name) except -1 nogil:
-        """The node for a key and a type, added if it is new; `name` is set to its name, unless it is NULL."""
+        """The node for a key and a type, added if it is new; `name` is set to its name, unless it is NULL.
+
+        The first four arguments are those of `name_of`.
+        """
         cdef int32_t index = self.name_of(parent, previous, key, size)
         if name != NULL:
             name[0] = index
@@ -850,6 +862,7 @@ cdef class ClpsEncoder:
                 token.type = N_FLOAT
             else:
                 token.type = N_FORMATTED_FLOAT
+                # Zero has no significant digit: all of its digits are printed.
                 token.word = <uint16_t>(((significant if significant else digits) - 1)
                                          << CLP_S_TABLE_FLOAT_FORMAT_SHIFT_NUM_SIGNIFICANT_DIGITS)
             return 0
@@ -865,12 +878,12 @@ cdef class ClpsEncoder:
             text = bytes_of(<char*>token.text, token.size)
             value = float(text)
             memcpy(&token.number, &value, sizeof(value))
-            if value - value != 0:
+            if value - value != 0:  # infinite
                 return E_BIG_FLOAT
             if not self.retain_floats:
                 token.type = N_FLOAT
             else:
-                encoded = self.encode_float(text)
+                encoded = self.encode_float(text)  # (value, format word); None if no word brings back the text
                 if encoded is None:
                     token.type = N_DICTIONARY_FLOAT
                 else:
@@ -881,6 +894,7 @@ cdef class ClpsEncoder:
     cdef int call_timestamp(self, EncToken* token, bint quoted) except -1 nogil:
         """Have Python parse a timestamp: 1 if it is stored as one, 0 if as an ordinary value, else the fault.
 
+        `quoted`: whether it is a JSON string, not a number.
         For a string, Python also returns a program that parses strings of the same pattern here (`enc_run_program`). It
         is kept for the next ones; of `ENC_MAX_PROGRAMS`, it replaces the one after the last used.
         """
@@ -889,10 +903,10 @@ cdef class ClpsEncoder:
             answer = self.resolve_timestamp(bytes_of(<char*>token.text, token.size), quoted)
             if answer is None:
                 return E_BAD_TIMESTAMP
-            epoch, pattern, program, loss = answer
+            epoch, pattern, program, loss = answer  # see `ResolvedTime` of encoder.py
             if loss:
                 token.flags |= F_LOSS
-            if pattern < 0:
+            if pattern < 0:  # it has no known form
                 return 0
             token.number = epoch
             token.pattern = pattern
@@ -927,7 +941,7 @@ cdef class ClpsEncoder:
                     self.last_program = slot
                     return 1
             return self.call_timestamp(token, True)
-        if not self.time_nodes:
+        if not self.time_nodes:  # numbers are times from 0.5.0 on only
             return 0
         if token.kind == T_FLOAT:
             return self.call_timestamp(token, False)
@@ -948,7 +962,7 @@ cdef class ClpsEncoder:
         if self.unit_patterns[unit] < 0 or magnitude > <uint64_t>INT64_MAX // <uint64_t>scale or \
                 (token.number == 0 and token.text[0] == c'-'):
             i = self.call_timestamp(token, False)
-            if i == 1 and not (token.number == 0 and token.size > 1):
+            if i == 1 and not (token.number == 0 and token.size > 1):  # the pattern of -0 is not that of others
                 self.unit_patterns[unit] = token.pattern
             return i
         token.number *= scale
@@ -1036,7 +1050,7 @@ cdef class ClpsEncoder:
                 if name.is_timestamp == 2 and not in_array and self.time_nodes:
                     fault = self.timestamp_value(token)
                     type = N_TIMESTAMP
-                if fault == 0:
+                if fault == 0:  # not a time
                     fault = self.float_value(token)
                     type = token.type
                 name = &(<EncName*>self.names.p)[index]  # Python code may have run: do not use the old address
@@ -1142,7 +1156,7 @@ cdef class ClpsEncoder:
         """
         cdef EncName* name = &(<EncName*>self.names.p)[index]
         cdef int fault = 0
-        if name.is_timestamp == 2 and token.kind <= T_FLOAT:
+        if name.is_timestamp == 2 and token.kind <= T_FLOAT:  # a string, an integer or a float
             fault = self.timestamp_value(token)
             if fault > 1:
                 return fault
@@ -1190,6 +1204,7 @@ cdef class ClpsEncoder:
             self.shape_slots.n = 0
         # The hash table starts small and grows once to its full size.
         if self.shape_slots.n == 0:
+            # The first table has 1024 slots of 4 bytes; one that was emptied begins with its full size.
             self.shape_mask = ENC_MAX_SHAPES * 2 - 1 if self.shape_slots.cap > 4096 else 1023
             enc_buf_room(&self.shape_slots, (self.shape_mask + 1) * sizeof(uint32_t))
             memset(self.shape_slots.p, 0, (self.shape_mask + 1) * sizeof(uint32_t))
@@ -1314,7 +1329,8 @@ cdef class ClpsEncoder:
     # --- values ---
 
     cdef int put_variable(self, EncBuf* to, const unsigned char* p, size_t size, int64_t first) except -1 nogil:
-        """Append the number of a variable in the dictionary, plus `first`, to `to`; a new one's bytes count for `size`.
+        """Append the number of a variable in the dictionary, plus `first`, to `to`; the bytes of a new one are added to
+        the size of the archive.  `first` is not 0 in the older dialect, where smaller numbers are integers.
 
         A look-up in a large dictionary waits for memory.  Therefore up to ENC_PENDING variables are collected, while
         their slots are prefetched, and looked up together in `settle`, which writes the numbers.
@@ -1351,7 +1367,7 @@ cdef class ClpsEncoder:
             return 0
         for i in range(self.num_pending):
             slot = d.slots[enc_dictionary_place(d, self.pending[i].hash)]
-            if slot >> 32 == self.pending[i].hash >> 32 and slot:
+            if slot >> 32 == self.pending[i].hash >> 32 and slot:  # probably its entry; `settle` looks it up below
                 EXH_PREFETCH(d.data.p + (<uint64_t*>d.starts.p)[(slot & <uint64_t>0xFFFFFFFF) - 1])
         for i in range(self.num_pending):
             pending = &self.pending[i]
@@ -1365,6 +1381,7 @@ cdef class ClpsEncoder:
     cdef int64_t encode_text(self, EncColumn* column, EncDictionary* types, const unsigned char* p, size_t size) except -1 nogil:
         """Split a string into log type and variables, and append both to a column.
 
+        `types`: the dictionary of log types, or of array types.
         Returns the bytes that they take, except for those of new dictionary variables (see `put_variable`).
         """
         cdef const unsigned char* end = p + size
@@ -1408,7 +1425,7 @@ cdef class ClpsEncoder:
         length = types.count
         id = enc_dictionary_id(types, out.p, out.n)
         enc_buf_u64(&column.a, <uint64_t>id | <uint64_t>first << CLP_S_TABLE_CLP_WORD_SHIFT_OFS_VARIABLE)
-        value = 8 + <int64_t>(types.data.n + column.b.n - before)
+        value = 8 + <int64_t>(types.data.n + column.b.n - before)  # the word, a new log type, and the variables
         # Upstream counts the positions of placeholders into the size of a new log type.
         if types.count > length:
             value += enc_b_moved(column) + column.b.n - (<size_t>first << 3)
@@ -1444,11 +1461,11 @@ cdef class ClpsEncoder:
             column.last = token.number
             enc_buf_u64(&column.b, <uint64_t>token.pattern)
             self.size += 16
-        else:
+        else:  # N_DATE_STRING
             enc_buf_u64(&column.a, <uint64_t>token.number)
             enc_buf_u64(&column.b, <uint64_t>token.pattern)
             self.size += 16
-        # The range of the timestamp key.
+        # The range of the timestamp key.  Before 0.5.0 (not `time_nodes`) its numbers count, too, stored as they are.
         cdef EncNode* node = &(<EncNode*>self.nodes.p)[token.node]
         if token.kind == T_TIMESTAMP or (token.kind <= T_FLOAT and token.kind != T_STRING and not self.time_nodes
                                          and (<EncName*>self.names.p)[node.name].is_timestamp == 2):
@@ -1479,7 +1496,7 @@ cdef class ClpsEncoder:
         cdef int32_t* sources = <int32_t*>(self.shape_ids.p + shape.sources)
         cdef EncColumn* column
         cdef EncToken* tape = <EncToken*>self.tape.p
-        cdef int32_t i, at = 0
+        cdef int32_t i, at = 0  # 1 if the first column has the number of the record, which has no token
         cdef int32_t ordered = <int32_t>(self.ordered_tokens.n >> 2)
         cdef int32_t unordered = <int32_t>(self.unordered_tokens.n >> 2)
         if self.log_node >= 0:
@@ -1517,6 +1534,9 @@ cdef class ClpsEncoder:
 
     cdef int run(self, const unsigned char** document, bint final, int64_t target, bint single) except -1 nogil:
         """Encode documents until the input ends, a record is rejected or the archive has its `target` size.
+
+        `final`: nothing follows the input, so that a document without an end is a fault.  `single`: anything but white
+        space after the first document is a fault.
 
         Returns the status; `document` is set to the start of the document that was not encoded.
         """
@@ -1581,6 +1601,7 @@ cdef class ClpsEncoder:
             or nodes >= ENC_SPLIT_NODES
 
     def feed(self, bytes data not None, Py_ssize_t start, bint final, int64_t target, bint single):
+        """Encode documents from offset `start` on; see `run` for the arguments, and `Encoder.feed` for the result."""
         cdef const unsigned char* base = <const unsigned char*>bytes_text(data)
         cdef const unsigned char* document = base + start
         cdef int status
@@ -1631,13 +1652,14 @@ cdef class ClpsEncoder:
         return d.count, d.data.n
 
     def entries(self, int which, size_t start, size_t stop):
-        """The bytes `[start, stop)` of a dictionary, as they are stored."""
+        """The bytes `[start, stop)` of dictionary `which` (see `dictionary`), as they are stored."""
         cdef EncDictionary* d = self.dictionary_of(which)
         if not start <= stop <= d.data.n:
             raise ValueError("past the end of the dictionary")
         return bytes_of(<char*>d.data.p + start, stop - start) if start < stop else b""
 
     def num_schemas(self):
+        """The number of schemas, each of which has one table."""
         return self.num_tables
 
     def schema(self, size_t index):
@@ -1671,7 +1693,7 @@ cdef class ClpsEncoder:
         return sizes, rows
 
     def spill(self, spill, size_t least):
-        """Move columns of at least `least` bytes out of memory."""
+        """Move columns of at least `least` bytes out of memory, into `spill`, the `SpillFile` of the archive."""
         cdef size_t i
         cdef int j
         cdef EncTable* table

@@ -181,7 +181,7 @@ class Encoder(Protocol):
         """`(number of entries, bytes)` of the variable (0), log type (1) or array dictionary (2)."""
 
     def entries(self, which: int, start: int, stop: int) -> bytes:
-        """Bytes of a dictionary from one offset to another."""
+        """Bytes of a dictionary (`which` as for `dictionary`) from one offset to another."""
 
     def num_schemas(self) -> int:
         """Number of schemas, which is also the number of tables."""
@@ -199,7 +199,7 @@ class Encoder(Protocol):
         """
 
     def columns(self, indices: list[int], start: int, stop: int) -> bytes:
-        """Bytes of tables that are back to back, from one offset to another."""
+        """Bytes of the tables `indices`, taken to be back to back, from one offset to another."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,6 +85,8 @@ def list_inputs(
 ) -> list[NamedInput]:
     """The inputs, then those that a list names, one path or URL a line; the files of a directory in order of names.
 
+    `files_from`: the list, a file or `STDIN`; `storage_options`: those of fsspec for URLs.
+
     Raises `SourceError` for what does not exist (`SourceNotFoundError` for the prefix), `WriterError` for a wrong
     prefix and where there is no input.
     """
@@ -143,6 +145,7 @@ class BadRecordError(WriterError):
     reason: str
 
     def __init__(self, name: str, line: int, status: Status, span: Span, snippet: bytes, detail: str = "") -> None:
+        """`snippet`: the beginning of the record, for the message; `detail`: words to add to the reason."""
         reason = REASONS[status] + detail
         where = f"line {line}: " if line else ""
         super().__init__(f"{where}{reason}", format="clp-s", span=span, actual=snippet)
@@ -177,7 +180,7 @@ def _keyed(name: str, pieces: Iterator[bytes], limits: Limits) -> Iterator[bytes
     head = b""
     for piece in pieces:
         head += piece
-        if (is_stream := is_kv_ir(head)) is not None:
+        if (is_stream := is_kv_ir(head)) is not None:  # None: the bytes are too few to decide
             break
     else:
         is_stream = False
@@ -255,15 +258,16 @@ KINDS: Final = tuple(kind.value for kind in InputKind)
 def recognize(head: bytes, kind: InputKind, *, final: bool) -> InputKind | None:
     """The kind of an input that begins with these (decompressed) bytes; None while more are needed to decide.
 
-    A stream of a logger has its magic number.  JSON begins with a brace, or with a line that is a JSON value; an input
-    of nothing but white space is JSON without a record.  Everything else is text, if few of its bytes are control
-    bytes or a line begins with a timestamp.  A `kind` that is given is not checked.
+    A stream of a logger has its magic number.  JSON begins with a brace, with a bracket and another one (an array of
+    objects or arrays), or with a line that is a JSON value; an input of only white space is JSON without a record.
+    Everything else is text, if few of its bytes are control bytes or a line begins with a timestamp.  A `kind` that is
+    given is not checked.  `final`: the input ends there.
 
     Raises `WriterError` for what seems to be none of them.
     """
     if kind is not InputKind.AUTO:
         return kind
-    if (found := is_kv_ir(head)) is not False:
+    if (found := is_kv_ir(head)) is not False:  # None: the bytes are too few to decide
         if found:
             return InputKind.IR
         if not final:

@@ -235,7 +235,10 @@ class Scanner:
             key, broken = b"", False
 
     def _scalar(self, char: int, at: int) -> tuple[Token, int]:
-        """Return the token of the string, number or word at `at`, and the offset after it.  Raises `ScanError`."""
+        """Return the token of the string, number or word at `at`, and the offset after it.  Raises `ScanError`.
+
+        `char` is its first byte.
+        """
         data = self.data
         if char == 0x22:
             text, broken, end = self._string(at + 1)
@@ -245,7 +248,7 @@ class Scanner:
         for word, kind in ((b"true", Kind.BOOLEAN), (b"false", Kind.BOOLEAN), (b"null", Kind.NULL)):
             if data.startswith(word, at):
                 return Token(kind, b"", word), at + len(word)
-            if word.startswith(data[at : at + 5]):
+            if word.startswith(data[at : at + 5]):  # the data end within the word
                 raise ScanError(Status.MORE, len(data))
         raise ScanError(Status.BAD_JSON, at)
 

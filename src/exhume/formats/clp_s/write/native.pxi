@@ -59,14 +59,14 @@ cdef enum:
     M_ESCAPE = CLP_S_DICTIONARY_ENTRIES_MARKS_ESCAPE
 
 cdef enum:
-    # Tokens
+    # Tokens: the values of a record, and the brackets of its objects and arrays, which `scan` makes of JSON text.
     T_STRING, T_INTEGER, T_FLOAT, T_TRUE, T_FALSE, T_NULL, T_ARRAY_TEXT, T_OPEN_OBJECT, T_CLOSE_OBJECT, T_EMPTY_OBJECT
     T_OPEN_ARRAY, T_CLOSE_ARRAY, T_EMPTY_ARRAY, T_TIMESTAMP
 
 cdef enum:
     # Flags of a token
-    F_ABOVE_I64 = 1             # an integer that does not fit 64 bits with a sign
-    F_ABOVE_U64 = 2             # nor without
+    F_ABOVE_I64 = 1             # an integer above the largest int64, but not above the largest uint64
+    F_ABOVE_U64 = 2             # an integer that fits neither, also one that is below the smallest int64
     F_SURROGATE = 4             # a lone surrogate was replaced
     F_LOSS = 8                  # the value does not come back unchanged
     F_REPEATED = 16             # its object has the key before

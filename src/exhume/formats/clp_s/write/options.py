@@ -55,7 +55,7 @@ def parse_key_path(text: str) -> tuple[bytes, ...]:
         match = _KEY_PART.match(text, at)
         if match is None:
             raise WriterError("not a column path (an empty key or a wildcard)", actual=text)
-        unescaped = _KEY_ESCAPE.sub(
+        unescaped = _KEY_ESCAPE.sub(  # m[1]: `u` and four digits, or one character
             lambda m: chr(int(m[1][1:], 16)) if len(m[1]) == 5 else _CONTROL_ESCAPES.get(m[1], m[1]), match[0]
         )
         try:

@@ -5,6 +5,11 @@ that of the object around it, and a type.  A schema is the list of nodes of a re
 unordered ones, which are those inside structured arrays, in the order of the elements; a marker states how many nodes
 of an array or of an object in one follow.  A table has the columns of all records with one schema.  A leaf is a value
 that has no members.
+
+The options: `core`: strings are in the dialect of format 0.4.0 on; `structurize`: arrays are opened up into columns,
+else each is stored as its text; `retain_floats`: floats keep their spelling; `time_nodes`: values of the timestamp key
+are stored as from 0.5.0 on, numbers included (before, numbers are stored as they are, and only counted in the range of
+times); `lossy`: values that do not come back the same are accepted.
 """
 
 from __future__ import annotations
@@ -158,7 +163,13 @@ class ClpsEncoder:
         resolve_timestamp: ResolveTimestamp,
         encode_float: Callable[[bytes], tuple[float, int] | None],
     ) -> None:
-        """Start an archive; `Encoder` documents the arguments."""
+        """Start an archive.
+
+        `path` has the keys of the timestamp key, `root` the key of the root that it is below; `log_order_type` is the
+        node type of the records' numbers, or None if these are not stored; `max_document` is in bytes.
+        `resolve_timestamp` returns an `encoder.ResolvedTime`, `encode_float` the value and format word of a float, or
+        None if no word brings back its text.
+        """
         self._dialect = Dialect.CORE if core else Dialect.CLASSIC
         self._structurize, self._retain_floats = structurize, retain_floats
         self._time_nodes, self._lossy, self.max_document = time_nodes, lossy, max_document
@@ -184,7 +195,14 @@ class ClpsEncoder:
     # --- records ---
 
     def feed(self, data: bytes, start: int, final: bool, target: int, single: bool) -> tuple[int, int, int, bool]:
-        """See `Encoder.feed`."""
+        """Encode documents from `start` on until the data end, one is rejected, or the archive has `target` bytes.
+
+        `final`: nothing follows the data; `single`: they must be one document.  Returns `(status, start, stop,
+        is_complete)`.
+
+        `start` and `stop`: where the document that was not encoded starts, and where in it scanning stopped;
+        `is_complete`: whether that is its end.
+        """
         scanner = Scanner(data, structurize=self._structurize, arrays=self._lossy)
         at = start
         while True:
@@ -246,7 +264,10 @@ class ClpsEncoder:
         return None
 
     def _leaf(self, leaf: LeafValue) -> _Value:
-        """Return a value that was parsed elsewhere (from KV-IR), with the node and type that it would have in JSON."""
+        """Return a value that was parsed elsewhere (from KV-IR), with the node and type that it would have in JSON.
+
+        See `LeafValue`: the keys that lead to it, its type, its text, and with `exact`, that a float keeps this text.
+        """
         value = _Value(leaf.text)
         value.type, value.number = leaf.type, leaf.number
         parent = ROOT
@@ -261,6 +282,7 @@ class ClpsEncoder:
         elif leaf.type in (NodeType.INTEGER, NodeType.FLOAT):
             if is_time and self._time_nodes and self._timestamp(value, False):
                 value.type = NodeType.TIMESTAMP
+            # Only floats are `exact`; infinities and NaN have no format word, but the dictionary can have their text.
             elif leaf.exact and math.isfinite(float(leaf.text)):
                 self._float(value)
             elif leaf.exact and self._retain_floats:
@@ -317,6 +339,7 @@ class ClpsEncoder:
                 continue
             if token.broken and not self._lossy:
                 raise _RefusedError(Status.BAD_SURROGATE)
+            # The record itself has no key, as elements of an array have none.
             parent, keys, in_elements, in_array, _ = frames[-1] if frames else (ROOT, set[bytes](), True, False, -1)
             if not in_elements:
                 if token.key in keys:
@@ -328,7 +351,7 @@ class ClpsEncoder:
             value.node = self._node(parent, token.key, value.type)
             if token.kind is Kind.OPEN_OBJECT or token.kind is Kind.OPEN_ARRAY:
                 is_array = token.kind is Kind.OPEN_ARRAY
-                marker = -1
+                marker = -1  # arrays have one, and objects that are elements of an array
                 if is_array or (frames and in_elements):
                     marker = len(unordered)
                     unordered.append(0)
@@ -376,7 +399,7 @@ class ClpsEncoder:
     def _integer(self, value: _Value, is_time: bool) -> None:
         """Give a value its integer; one beyond 64 bits is refused, or rounded if losses are allowed."""
         value.type = NodeType.INTEGER
-        value.number, signed, fits = fits_integer(value.text)
+        value.number, signed, fits = fits_integer(value.text)  # wrapped to int64; fits int64; fits int64 or uint64
         if not fits or not (signed or self._lossy):
             raise _RefusedError(Status.BIG_INTEGER)
         value.lost = not signed
@@ -401,7 +424,10 @@ class ClpsEncoder:
             value.word = 0 if encoded is None else encoded[1]
 
     def _timestamp(self, value: _Value, quoted: bool) -> bool:
-        """Give a value its time if it is one in a known pattern; return whether it is."""
+        """Give a value its time if it is one in a known pattern; return whether it is.
+
+        `quoted`: whether it is a string, not a number.
+        """
         answer = self._resolve_timestamp(value.text, quoted)
         if answer is None:
             raise _RefusedError(Status.BAD_TIMESTAMP)
@@ -415,7 +441,11 @@ class ClpsEncoder:
     # --- columns ---
 
     def _commit(self, ordered: list[int], unordered: list[int], values: list[_Value], more: list[_Value]) -> None:
-        """Append a record to the table of its schema; the arguments are the results of `_resolve`."""
+        """Append a record to the table of its schema.
+
+        The arguments are the results of `_resolve`: nodes of values in objects, entries for those in arrays, and the
+        values of both that have columns (`more`: those in arrays).
+        """
         order = sorted(ordered)
         key = (len(order), (*order, *unordered))
         table = self._tables.get(key)

@@ -1,8 +1,13 @@
 # The parts of a string: characters of JSON, times by their patterns, variables between plain text.
 #
 # A program is a pattern of timestamps as steps of two bytes: an operation, and for a literal its byte.  They are made
-# and documented by `compile_pattern` of timestamps.py.  A log type is a string with a placeholder (mark), one byte, in
-# place of each variable, and escapes before bytes that look like one; `texts.py` has the rules.
+# by `compile_pattern` of timestamps.py.  The operations: `l` a literal, `Y` and `y` a year of four or two digits, `m`
+# month, `d` day, `e` a day with a leading space, `f` such a day or two digits, `b` and `a` the short name of a month or
+# weekday, `H`, `M`, `S`; and the digits of a fraction: `3`, `6`, `9` as many, `T` 1 to 9 but none of these and no zero
+# at the end, `t` 1 to 3 and no zero at the end, except for a single one.
+#
+# A log type is a string with a placeholder (mark), one byte, in place of each variable, and escapes before bytes that
+# look like one; `texts.py` has the rules.
 
 cdef struct EncProgram:
     uint8_t steps[ENC_PROGRAM_SIZE]
@@ -106,7 +111,11 @@ cdef inline int enc_put_utf8(unsigned char* out, uint32_t code) noexcept nogil:
 
 
 cdef inline int64_t enc_days_from_civil(int64_t year, int month, int day) noexcept nogil:
-    """Days since 1970-01-01, for years from 1 on; computed in years that begin with March, from 0000-03-01."""
+    """Days since 1970-01-01, for years from 1 on; computed in years that begin with March, from 0000-03-01.
+
+    That is 719468 days before; an era is 400 years.  The months from March on have 30.6 days on average, which
+    (153 * m + 2) / 5 rounds to the right ones.
+    """
     if month <= 2:
         year -= 1
     cdef int64_t era = year // 400
@@ -144,6 +153,7 @@ cdef int enc_run_program(EncProgram* program, const unsigned char* p, size_t siz
     """Parse a timestamp with one known pattern; return 1, and its time in `epoch`, in milliseconds or nanoseconds.
 
     Return 0 if it has another shape, or a year whose nanoseconds might not fit 64 bits: `parse_timestamp` decides then.
+    With `milliseconds`, as before format 0.5.0, the zone is not applied.
     """
     cdef const unsigned char* end = p + size
     cdef int i = 0, year = 1970, month = 0, weekday = -1, day = 0, hour = 0, minute = 0, second = 0, count, value
@@ -223,8 +233,8 @@ cdef int enc_run_program(EncProgram* program, const unsigned char* p, size_t siz
                 return 0
         elif day == 31 and (month == 4 or month == 6 or month == 9 or month == 11):
             return 0
-    seconds = enc_days_from_civil(year, month, day)
-    if weekday >= 0 and weekday != (seconds + 4) % 7:
+    seconds = enc_days_from_civil(year, month, day)  # days, until they are multiplied below
+    if weekday >= 0 and weekday != (seconds + 4) % 7:  # 0 is Sunday; 1970-01-01 was a Thursday
         return 0
     seconds = seconds * 86400 + hour * 3600 + minute * 60 + second
     if milliseconds:
@@ -246,8 +256,9 @@ cdef struct EncVariable:    # a variable of a string
 
 cdef inline bint enc_next_variable(const unsigned char** at, const unsigned char* end, const uint8_t* token_class,
                                    unsigned char last_mark, EncBuf* log_type, EncVariable* found) noexcept nogil:
-    """Copy the text before the next variable to a log type, which has space for twice its size.
+    """Copy the text before the next variable to `log_type`, which has space for twice its size.
 
+    `token_class` is `enc_token_class` for the dialect.
     Returns whether there is a variable; then `found` describes it, and `at` is moved after it.  `last_mark`: the
     largest placeholder of the dialect; bytes from M_INTEGER to it are escaped in the text.
     """
@@ -274,10 +285,11 @@ cdef inline bint enc_next_variable(const unsigned char** at, const unsigned char
         while p < end and token_class[p[0]]:
             kinds |= token_class[p[0]]
             p += 1
+        # It is one with a digit, with a letter after `=`, or if it is all hex letters, at least two.
         if kinds & 2 or (after_equals and kinds & 12) or (kinds == 4 and p - start >= 2):
             break
         after_equals = False
-        if not kinds & 1:  # no backslash
+        if not kinds & 1:  # only letters, so no backslash that has to be escaped
             ir_copy(<char*>out, <const char*>start, p - start)
             out += p - start
             continue
@@ -296,7 +308,7 @@ cdef inline bint enc_next_variable(const unsigned char** at, const unsigned char
     found.text, found.size = start, p - start
     found.negative = start[0] == 0x2D
     found.magnitude = found.digits = found.fraction = 0
-    found.kind = 0
+    found.kind = 0  # text, until it is found to be a number
     if kinds & 12:  # letters
         return True
     i = found.negative
@@ -304,7 +316,7 @@ cdef inline bint enc_next_variable(const unsigned char** at, const unsigned char
         c = start[i]
         if c == 0x2E and point == 0:
             point = i + 1
-        elif 0x30 <= c <= 0x39 and found.digits < 19:
+        elif 0x30 <= c <= 0x39 and found.digits < 19:  # 19 digits always fit 64 bits without a sign
             found.digits += 1
             found.magnitude = found.magnitude * 10 + (c - 0x30)
         else:

@@ -249,7 +249,7 @@ class TextPart(NamedTuple):
 
 
 def cut(pieces: Iterable[bytes | None]) -> Iterator[bytes | None]:
-    """Yield chunks of JSON (None ends an input), cut again so that each begins where a document seems to begin."""
+    """Yield chunks of JSON (None ends an input), divided again so that each begins where a document seems to begin."""
     held = b""
     for piece in pieces:
         if piece is None:
@@ -309,7 +309,7 @@ def cut_apart(
         if head is None:
             yield None
             continue
-        rest = iter(partial(next, pieces), None)
+        rest = iter(partial(next, pieces), None)  # the other chunks of the input, up to its None
         try:
             found, rest = recognized(chain([head], rest), kind)
         except WriterError:  # the consumer of the blocks recognizes it again, and raises with the name of the input
@@ -349,7 +349,10 @@ class BlockEncoders:
                 yield from map_ordered(self.encode, cut_apart(pieces, self._options, limits), jobs)
 
     def _pieces(self, sources: Iterable[Input], limits: Limits) -> Generator[bytes | None]:
-        """The content of the inputs in chunks, with None after each input."""
+        """The content of the inputs in chunks, with None after each input.
+
+        `as_is`: an input that the caller declares to be text or JSON is not searched for a stream of text to convert.
+        """
         jobs, as_is = self._options.jobs, self._options.input in ("text", "json")
         if jobs == 1:
             for source in sources:
@@ -364,6 +367,7 @@ class BlockEncoders:
         if isinstance(data, TextPart):
             data = data.data
         if not isinstance(data, bytes | None):  # a part of a KV-IR stream has its own decoder, which keeps the encoder
+            # `(encoder, patterns)`; None if something in the part stops the encoder.
             into = data.encode(partial(begin, self._options)) if ENCODES_AHEAD else None
             return InputBlock(data.chunk.data, *into, data) if into else InputBlock(data.chunk.data)
         if data is None or not ENCODES_AHEAD:

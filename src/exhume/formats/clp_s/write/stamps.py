@@ -129,7 +129,7 @@ class _Parser:
                 found.append([])
             else:
                 found[-1].extend(self._parts(char))
-        self._at -= 1
+        self._at -= 1  # leave the parenthesis to the caller
         return tuple(found)
 
     def _parts(self, char: str) -> Iterator[Repetition]:

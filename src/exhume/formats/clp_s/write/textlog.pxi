@@ -57,7 +57,7 @@ cdef int txt_replace(EncBuf* out, const unsigned char* p, const unsigned char* e
     cdef int n
     cdef bint first = True
     out.n = 0
-    enc_buf_room(out, 10 * (end - p) + 16)
+    enc_buf_room(out, 10 * (end - p) + 16)  # an invalid byte takes 6: U+FFFD, two digits and a dot; other ones fewer
     while p < end:
         n = 1 if p[0] < 0x80 else enc_utf8_length(p)
         if n == 0 or n > end - p:
@@ -89,7 +89,11 @@ cdef int txt_replace(EncBuf* out, const unsigned char* p, const unsigned char* e
 
 
 cdef inline bint txt_has_special(uint64_t word) noexcept nogil:
-    """Whether one of eight bytes is a control byte, a quote or a backslash, or may be one."""
+    """Whether one of eight bytes is a control byte, a quote or a backslash.
+
+    Each subtraction sets the high bit of a byte that was less than 0x20, or equal to 0x22 or 0x5C.  It may borrow from
+    the byte above, which is then found, too; the caller compares one by one the bytes after a hit.
+    """
     cdef uint64_t ones = <uint64_t>0x0101010101010101, high = <uint64_t>0x8080808080808080
     cdef uint64_t found = word - ones * 0x20 | (word ^ ones * 0x22) - ones | (word ^ ones * 0x5C) - ones
     return found & ~word & high != 0
@@ -107,7 +111,7 @@ cdef int txt_put_json(EncBuf* out, const unsigned char* p, const unsigned char* 
     cdef unsigned char* to
     cdef unsigned char c
     cdef uint64_t word
-    enc_buf_room(out, 6 * (end - p) + 1)
+    enc_buf_room(out, 6 * (end - p) + 1)  # an escape has at most six bytes
     to = out.p + out.n
     while p < end:
         start = p
@@ -118,12 +122,14 @@ cdef int txt_put_json(EncBuf* out, const unsigned char* p, const unsigned char* 
             memcpy(to, &word, sizeof(word))
             p += sizeof(word)
             to += sizeof(word)
-        if end - p < <Py_ssize_t>sizeof(word) <= end - start:  # the last eight bytes overlap those before
+        # Fewer than eight bytes are left, but at least eight since `start`: copy the last eight, some of them again.
+        if end - p < <Py_ssize_t>sizeof(word) <= end - start:
             memcpy(&word, end - sizeof(word), sizeof(word))
             if not txt_has_special(word):
                 to += end - p
                 memcpy(to - sizeof(word), &word, sizeof(word))
                 break
+        # `enc_string_class` is 0 for bytes that need no escape; those above ASCII do not need one, either.
         while p < end and (not enc_string_class[p[0]] or p[0] >= 0x80):
             to[0] = p[0]
             p += 1
@@ -158,6 +164,7 @@ cdef class ClpsTextLog:
     """Finds events in text logs; see `exhume.formats.clp_s.write.textlog.PureTextLog`.
 
     Timestamps are recognized by an automaton.  State 1 is the start; in state 0, no timestamp continues like this.
+    Its tables are made by stamps.py, and given as bytes; `classes` and `follows` have an item for each byte value.
     """
 
     cdef bytes classes, table, accepts, follows     # the memory of the arrays below
@@ -187,6 +194,7 @@ cdef class ClpsTextLog:
                                  TxtStamp* last) noexcept nogil:
         """Size of the timestamp that a line begins with, 0 if none; TXT_MORE if that takes more bytes to determine.
 
+        `final`: no more bytes follow `end`, so that a timestamp may end there.
         The automaton starts at the first byte that differs from `last`: most timestamps differ only in the last digits.
         """
         cdef Py_ssize_t best = 0, i = 0, same = min(last.size, end - p)  # `best`: the longest timestamp so far
@@ -216,7 +224,7 @@ cdef class ClpsTextLog:
             state = self.next[state * self.num_classes + self.of[p[i]]]
             if state == 0:
                 if best and not keep:
-                    last.size = 0
+                    last.size = 0  # timestamps have changed their form: keep the run over the next one
                 return best
             if keep and i < TXT_KEPT:
                 last.text[i] = p[i]
@@ -243,7 +251,7 @@ cdef class ClpsTextLog:
             if p == NULL:
                 break
             p += 1
-            if stamp[0] == 0:
+            if stamp[0] == 0:  # an event without a timestamp is one line
                 return p
             if p == end:
                 break
@@ -257,7 +265,9 @@ cdef class ClpsTextLog:
 
     cdef int encode(self, ClpsEncoder encoder, const unsigned char* p, Py_ssize_t stamp, const unsigned char* end) \
             except -1 nogil:
-        """Encode the event `[p, end)`, with a timestamp of `stamp` bytes, as a record: make its tokens as `scan` would.
+        """Encode the event `[p, end)`, with a timestamp of `stamp` bytes (0: none), as a record.
+
+        Its tokens are those that `ClpsEncoder.scan` would make of it as JSON; then the steps are those of `run`.
 
         Return 0, or the reason why it is rejected (`E_...`).
         """
@@ -300,7 +310,12 @@ cdef class ClpsTextLog:
         return 0
 
     def feed(self, ClpsEncoder encoder not None, bytes data not None, Py_ssize_t start, bint final, int64_t target):
-        """See `TextLog.feed`."""
+        """Encode the events from offset `start` on, until `encoder` has `target` bytes; see `TextLog.feed`.
+
+        `final`: nothing follows `data`; otherwise the last event may continue there, and is left for the next call.
+        Returns why it stopped (`E_...`), the offsets of start and end of the event at which it did, and whether that
+        end is known.
+        """
         cdef const unsigned char* base = <const unsigned char*>bytes_text(data)
         cdef const unsigned char* p = base + start
         cdef const unsigned char* end = base + PyBytes_GET_SIZE(data)
@@ -334,7 +349,10 @@ cdef class ClpsTextLog:
         return status, p - base, stop - base, status != E_MORE
 
     def lines(self, bytes data not None, Py_ssize_t start, bint final):
-        """Return the events from offset `start` on as lines of JSON, and the offset of the first one not complete."""
+        """Return the events from offset `start` on as lines of JSON, and the offset of the first one not complete.
+
+        `final`: nothing follows `data`, so that all are complete.
+        """
         cdef const unsigned char* base = <const unsigned char*>bytes_text(data)
         cdef const unsigned char* p = base + start
         cdef const unsigned char* end = base + PyBytes_GET_SIZE(data)
@@ -377,7 +395,7 @@ cdef class ClpsTextLog:
             enc_buf_free(&mended)
 
     def last(self, bytes data not None):
-        """See `TextLog.last`."""
+        """The offset of the last line that is certain to begin with a timestamp; -1 if there is none."""
         cdef const unsigned char* base = <const unsigned char*>bytes_text(data)
         cdef const unsigned char* end = base + PyBytes_GET_SIZE(data)
         cdef const unsigned char* p = end

@@ -90,7 +90,7 @@ class PureTextLog:
         end = len(data)
         while end > 0:
             end = data.rfind(b"\n", 0, end)  # -1 before the first line
-            if (self._stamp(data, end + 1, False) or 0) > 0:
+            if (self._stamp(data, end + 1, False) or 0) > 0:  # None, an incomplete one, is not certain
                 return end + 1
         return -1
 
@@ -130,7 +130,9 @@ class PureTextLog:
             self._found.accepts,
             self._found.num_classes,
         )
-        start, best, state = at, 0, 1  # state 1 is the first one, 0: no timestamp can continue so
+        # State 1 is the first one, 0: no timestamp can continue so.  `accepts` has for each state, and `FOLLOWS` for
+        # each byte, bits for the kinds of timestamps (`stamps.LOOSE` and `STRICT`) that end there, or may precede it.
+        start, best, state = at, 0, 1
         while at < len(data):
             byte = data[at]
             if accepts[state] & FOLLOWS[byte]:
@@ -160,7 +162,7 @@ def _line(stamp: bytes, message: bytes) -> bytes:
     try:
         record[MESSAGE] = message.decode("utf-8")
     except UnicodeDecodeError:
-        kept = message.decode("utf-8", "surrogateescape")
+        kept = message.decode("utf-8", "surrogateescape")  # bytes that are not UTF-8 become U+DC80 to U+DCFF
         record[MESSAGE] = re.sub("[\udc80-\udcff]", "\ufffd", kept)
         record[INVALID] = ".".join(
             char.encode("utf-8", "surrogateescape").hex() for char in re.findall("[\udc80-\udcff\ufffd]", kept)
@@ -176,7 +178,7 @@ def original(stamp: bytes, message: bytes, invalid: bytes | None = None) -> byte
     if invalid is not None:
         kept = [bytes.fromhex(item) for item in invalid.decode("ascii").split(".")]
         parts = message.split(_REPLACED)
-        if len(parts) != len(kept) + 1 or not all(kept):
+        if len(parts) != len(kept) + 1 or not all(kept):  # no item may be empty
             raise ValueError("not one item for each U+FFFD")
         message = b"".join(part + end for part, end in zip(parts, [*kept, b""], strict=True))
     return stamp + message

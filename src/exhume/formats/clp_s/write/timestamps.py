@@ -319,7 +319,7 @@ def _in_percents(parts: dict[str, str], seconds: int, weekday: int, leap: bool, 
             pattern.append(specifiers)
         else:
             pattern.append("%" + name)
-    if leap:
+    if leap:  # `_civil_fields` counted it as 59; stored as the next second, it comes back as 00
         seconds, exact = seconds + 1, False
     if "p" in parts:
         # Readers of this dialect print one o'clock in the afternoon as 13.
@@ -492,6 +492,7 @@ class TimestampPatterns:
 _PROGRAM_SPECIFIERS: Final = frozenset("YymdeHMS369Tba")
 """Specifiers that the kernel can parse."""
 _PROGRAM_NAMES: Final = {_BACKSLASH_NAMES["b"][1:]: "b", _BACKSLASH_NAMES["a"][1:]: "a"}
+"""Specifiers with short names, by their text in a pattern after the backslash; long names are not among them."""
 
 
 def _literal_steps(text: str) -> bytes:
@@ -519,6 +520,7 @@ def compile_pattern(pattern: bytes, dialect: TimeDialect) -> tuple[bytes, int] |
         text = text[1:-1]
     if mark == "%" and "%3Z" in text:
         return None  # of three digits before a `Z`, only those with a zero at the end have this pattern
+    # A weekday and a space begin the shapes in which `e` is also a day of two digits.
     is_asctime = (mark + "a " if mark == "%" else _BACKSLASH_NAMES["a"] + " ") in text
     out = bytearray()
     offset = 0
@@ -528,6 +530,7 @@ def compile_pattern(pattern: bytes, dialect: TimeDialect) -> tuple[bytes, int] |
     while position < len(text):
         char = text[position]
         if char != mark:
+            # A digit right after `T`: the last step, of two bytes, is not a literal.
             if seen[-1:] == ["T"] and char.isdigit() and out[-2] != ord("l"):
                 return None  # where the digits of the fraction end depends on the pattern after it
             out += _literal_steps(char)
@@ -539,7 +542,7 @@ def compile_pattern(pattern: bytes, dialect: TimeDialect) -> tuple[bytes, int] |
             inner, _, _ = text[position + 1 :].partition("}")
             position += len(inner) + 2
             if specifier in "zo":
-                shown, _, zone = inner.rpartition(",")
+                shown, _, zone = inner.rpartition(",")  # `o` has a name and its zone, `z` the zone only
                 out += _literal_steps(shown or zone)
                 offset = (zone_seconds(zone) or 0) * NS_PER_SECOND
                 continue
