@@ -169,7 +169,7 @@ class StreamChunks:
             decoder.run(unit, 0, len(unit), offset, EventForm.CHECK, ALL)
 
     def release(self, worker: Worker, chunk: UnitChunk) -> None:
-        """Take back a decoder that has decoded all of a chunk."""
+        """Take back a decoder that has decoded all of a chunk, and so knows the keys that are declared in it."""
         worker.known = chunk.known_after
         with self._lock:
             self._idle.append(worker)
@@ -190,7 +190,8 @@ def make_ahead(
 ) -> Iterator[T]:
     """Yield the results for `units`, in chunks decoded in parallel, up to the first error; with one job, nothing.
 
-    `make` creates the decoders.  `take` takes the result from one, on the thread that decodes, at the end of a chunk
+    `how`: the form of the results.  `make` creates the decoders (None: as they are by default).  `take` takes the
+    result from one, on the thread that decodes, at the end of a chunk
     and, before that, about every `most` bytes of output.
 
     Afterwards, `units` continue after the last chunk as if they had decoded everything before: the caller runs them to

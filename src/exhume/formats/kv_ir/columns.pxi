@@ -1,7 +1,8 @@
 # Events of a KV-IR stream in the buffers of Arrow's columns, without the interpreter lock: the part of `run` that is
 # used to fill columns.  `exhume.formats.kv_ir.pytokens` is the pure-Python implementation and has the documentation.
 #
-# A leaf is a key of an event (a node of one of two trees) and its value.  Columns grow only when they get a value: rows
+# A leaf is a key of an event (a node of one of two trees) and its value; `decoder` has those of the current event.  `c`
+# is the column that gets a value.  Columns grow only when they get a value: rows
 # without one become nulls before the next value (`begin`), or when the columns are taken (`pad`).  Results of
 # functions: 0, or a fault (`IR_...`).
 #
@@ -51,7 +52,11 @@ cdef object ir_hold(Out* out):
 
 
 cdef class IrColumns:
-    """Columns, the nodes whose values they get, and the rows added to them since they were last taken."""
+    """Columns, the nodes whose values they get, and the rows added to them since they were last taken.
+
+    Made from a letter per column (`kinds`, see `IrColumn`), and for each tree an int32 per node: the number of its
+    column, or -1.
+    """
     cdef IrColumn* columns
     cdef Py_ssize_t count   # of columns
     cdef EncBuf places[2]   # the column of each node of the two trees, -1 for none
@@ -118,7 +123,10 @@ cdef class IrColumns:
         return 0
 
     cdef int tree(self, KvIrDecoder decoder, IrTree tree, EncBuf* leaves, EncBuf* places) except -2 nogil:
-        """Add the pairs of one tree; pairs without a column are only checked. Returns 0 or the fault."""
+        """Add the pairs (`leaves`) of one tree; pairs without a column are only checked. Returns 0 or the fault.
+
+        `places`: the column of each node of this tree.
+        """
         cdef IrLeaf* leaf = <IrLeaf*>leaves.p
         cdef IrColumn* c
         cdef Py_ssize_t i
@@ -179,7 +187,7 @@ cdef class IrColumns:
             self.number(c, &real)
         elif c.kind == c"b" and leaf.kind == C_BOOLEAN:
             self.begin(c)
-            ir_zeros(&c.data, (c.length + 8) >> 3)
+            ir_zeros(&c.data, (c.length + 8) >> 3)  # bytes for one more bit
             if leaf.number:
                 ir_set_bit(&c.data, c.length)
             self.end(c)
@@ -213,7 +221,7 @@ cdef class IrColumns:
         if c.length < self.rows:
             self.pad(c, self.rows)
         if c.nulls:
-            ir_zeros(&c.bits, (c.length + 8) >> 3)
+            ir_zeros(&c.bits, (c.length + 8) >> 3)  # bytes for one more bit
         return 0
 
     cdef void end(self, IrColumn* c) noexcept nogil:

@@ -40,7 +40,7 @@ class KvIrInfo(StreamInfo):
 def walk(archive: KeyedStream, how: EventForm = EventForm.CHECK, jobs: int = 1) -> tuple[Units, list[Finding]]:
     """Read the whole stream, passing over faulty events; return its units and the findings.
 
-    `EventForm.KEYS` does not check strings. `jobs` threads share the work (0: one per core).
+    `how`: `EventForm.CHECK` or `KEYS`, which does not check strings. `jobs` threads share the work (0: one per core).
     """
     units = archive.units()
     found: list[Finding] = []

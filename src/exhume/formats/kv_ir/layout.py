@@ -91,7 +91,7 @@ def join_text(log_type: bytes, variables: list[Variable], *, wide: bool) -> byte
 
     `wide`: whether decimal fractions are packed into eight bytes, not four.
     """
-    out: list[bytes] = []
+    out: list[bytes] = []  # static text, without escapes, and variables
     waiting = iter(variables)
     at = 0
     while (match := _MARKED.search(log_type, at)) is not None:
@@ -222,7 +222,7 @@ def pack_decimal(text: bytes) -> int | None:
         return None
     fraction = len(text) - 1 - text.index(b".")
     word = number << shift.digits | (len(digits) - 1) << shift.num_digits | (fraction - 1) << shift.num_fraction_digits
-    return word - (1 << shift.sign) if text.startswith(b"-") else word
+    return word - (1 << shift.sign) if text.startswith(b"-") else word  # the sign is the highest bit, as of the number
 
 
 def parse_token(data: bytes, at: int, end: int) -> tuple[int, int, int]:

@@ -10,7 +10,13 @@
 #
 # Conventions of the functions that read tokens: `at` or `place` is the offset of the current token and `after` its end.
 # `place` is moved to the token with the fault, if there is one.  The result is 0, a fault (`IR_...`), or -1 if the
-# token does not end in the data.
+# token does not end in the data.  The number of a token is in the field that its tag determines (`number1` has a byte,
+# and so on); the others are 0, so that their sum is the number.  A key of the logger is stored as -1 minus its number.
+#
+# Arguments of the decoder: `p` and `end` are the bytes in memory, and their end; `base` is the offset in the stream of
+# the first of them.  `how` is the form of the output (`IR_AUTO` ...; 0: events are only checked), and `target` its size
+# in bytes (without output, the number of events) at which to stop.  `tree` is one of the two trees, and `leaves` has
+# the `IrLeaf`s of the current event in it.
 
 from cpython.dict cimport PyDict_SetItem
 from cpython.list cimport PyList_GET_ITEM
@@ -147,11 +153,11 @@ cdef struct IrLeaf:         # a key and its value in the current event
     Py_ssize_t variable     # index of its first variable
     Py_ssize_t num_variables
 
-cdef struct IrStop:         # the result of `run`, see pykernel.py; the offsets are those in the data
-    int status
-    int64_t unit
-    int64_t place
-    int64_t after
+cdef struct IrStop:         # the result of `run`; the offsets are those in the data
+    int status              # why it stopped: IR_MORE ...
+    int64_t unit            # the unit that was not taken, or the end of the last one
+    int64_t place           # the token with the fault
+    int64_t after           # end of the faulty unit, -1 if unknown
 
 cdef struct IrVariable:     # of encoded text
     const uint8_t* text     # NULL if it is a number
@@ -159,7 +165,7 @@ cdef struct IrVariable:     # of encoded text
 
 
 cdef int ir_stop(IrStop* stop, int status, int64_t unit, int64_t place, int64_t after) noexcept nogil:
-    """Set the result; return 0, for functions that end with it."""
+    """Set the result, whose fields `IrStop` explains; return 0, for functions that end with it."""
     stop.status, stop.unit, stop.place, stop.after = status, unit, place, after
     return 0
 
@@ -194,7 +200,11 @@ cdef bint ir_is_utf8(const uint8_t* p, Py_ssize_t size) noexcept nogil:
 
 
 cdef inline bint ir_fits(uint8_t type, uint8_t kind) noexcept nogil:
-    """Whether a value is of its key's type."""
+    """Whether a value, of class `kind` (`C_...`), is of its key's type (the tag of its declaration).
+
+    Arrays are stored as their JSON in encoded text (C_APART).  A key for an object only has a value if that is null or
+    has no members: otherwise the members have keys of their own.
+    """
     if type == CLP_KV_IR_TAGS_NODE_TEXT:
         return kind == C_TEXT or kind == C_APART
     if type == CLP_KV_IR_TAGS_NODE_INTEGER:
@@ -306,7 +316,10 @@ cdef enum:
 
 
 cdef inline bint ir_put_variable(Out* out, IrVariable* variable, uint8_t mark, bint wide) noexcept nogil:
-    """Add a variable, for which there is space; False when it does not fit its placeholder."""
+    """Add a variable, for which there is space; False when it does not fit its placeholder, `mark`.
+
+    `wide`: decimal fractions are packed into eight bytes, not four.
+    """
     cdef uint64_t word
     if (variable.text != NULL) != (mark == CLP_KV_IR_MARKS_TEXT):
         return False
@@ -470,7 +483,10 @@ cdef class IrTree:
         enc_buf_free(&self.sound)
 
     cdef int insert(self, int64_t parent, uint8_t type, bytes name, int64_t offset) except -1:
-        """Declare a key.  Return 0 or the fault."""
+        """Declare a key: the number of its parent, its type (the tag), and its name.  Return 0 or the fault.
+
+        `offset`: that of the declaration in the stream.
+        """
         cdef IrNode node
         cdef IrSlot slot
         cdef Out text
@@ -534,7 +550,7 @@ cdef class KvIrDecoder:
     cdef EncBuf buckets         # of its hash table
     cdef EncBuf arena           # decoded strings of the record that is being encoded
     cdef ClpsEncoder encoder
-    cdef bint exact             # see `Ingest`
+    cdef bint exact             # see `encode_into`
     cdef IrColumns columns
     cdef readonly int refused   # why the encoder rejected a record
     cdef int32_t open[IR_MAX_DEPTH + 1]     # nodes of the open objects
@@ -569,12 +585,13 @@ cdef class KvIrDecoder:
         return moved(&self.out)
 
     def nodes(self, bint auto):
-        """Parent, type, name and offset of every node but the root."""
+        """Parent, type, name and offset of every node but the root, of the logger's tree (`auto`) or the user's."""
         cdef IrTree tree = self.auto if auto else self.user
         cdef IrNode* node = <IrNode*>tree.nodes.p
         return [(node[i].parent, node[i].type, tree.raw[i], node[i].offset) for i in range(1, tree.count)]
 
     def run(self, const unsigned char[::1] data, int64_t at, int64_t end, int64_t base, int how, int64_t target):
+        """Decode the units of `data[at:end]`; return the fields of `IrStop`."""
         if not 0 <= at <= end <= data.shape[0]:
             raise ValueError("outside of the data")
         cdef const uint8_t* p = &data[0] if data.shape[0] else NULL
@@ -607,7 +624,10 @@ cdef class KvIrDecoder:
         return 0
 
     def each(self, const unsigned char[::1] data, int64_t at, int64_t end, int64_t base):
-        """Yield the events one by one; afterwards, `stopped` is what `run` would have returned."""
+        """Yield the events one by one; afterwards, `stopped` is what `run` would have returned.
+
+        Unlike `run`, it keeps the interpreter's lock, and so does not set `busy`.
+        """
         if not 0 <= at <= end <= data.shape[0]:
             raise ValueError("outside of the data")
         cdef const uint8_t* p = &data[0] if data.shape[0] else NULL
@@ -622,7 +642,7 @@ cdef class KvIrDecoder:
 
     cdef int walk(self, const uint8_t* p, int64_t at, int64_t end, int64_t base, int how, int64_t target,
                   IrStop* stop) except -2 nogil:
-        """Process units until something stops it, as documented for `run`; the reason is then in `stop`."""
+        """Process units until something stops it: a fault, enough output, or the end; the reason is then in `stop`."""
         cdef ClpKvIrToken token
         cdef int64_t after, place, size
         cdef int fault, what
@@ -647,7 +667,7 @@ cdef class KvIrDecoder:
                 if how & IR_OBJECTS:
                     self.start = base + at
                     return ir_stop(stop, IR_FULL, after, after, after)
-                if how & IR_ENCODE:
+                if how & IR_ENCODE:  # an archive may also be full because a section is too large
                     size = target if self.encoder.is_full(target) else self.encoder.size
                 elif how & IR_COLUMNS:
                     size = self.columns.size()
@@ -680,7 +700,11 @@ cdef class KvIrDecoder:
 
     cdef int node(self, const uint8_t* p, int64_t* place, int64_t end, ClpKvIrToken* first, int64_t at,
                   int64_t offset) except -2 nogil:
-        """Read the declaration of a key.  `place` becomes the end of the unit, or the token with the fault."""
+        """Read the declaration of a key, whose tokens are: `first` (its type), parent, name.
+
+        `at`: the end of the first; `offset`: that of the unit in the stream.  `place` becomes the end of the unit, or
+        the token with the fault.
+        """
         cdef ClpKvIrToken token
         cdef int64_t after, parent
         cdef bint auto
@@ -691,7 +715,7 @@ cdef class KvIrDecoder:
         if ir_class[token.tag] != C_PARENT:
             return IR_UNEXPECTED
         parent = <int64_t>token.number1 + token.number2 + token.number4
-        auto = parent < 0
+        auto = parent < 0  # the tree of the logger, whose root is -1
         place[0] = at = after
         after = read_clp_kv_ir_token(p, at, end, &token)
         if after < 0:
@@ -708,7 +732,7 @@ cdef class KvIrDecoder:
     cdef int tokens(self, const uint8_t* p, int64_t* place, int64_t end, ClpKvIrToken* token, int64_t after) except -2 nogil:
         """Read an event into `leaves`.  `place` becomes the end of the event, or the token with the fault."""
         cdef IrLeaf* leaf
-        cdef int64_t at = place[0], key, first
+        cdef int64_t at = place[0], key, size_keys  # bytes of the user's keys in the last event
         cdef Py_ssize_t i
         cdef int fault
         cdef EncBuf* auto = &self.leaves[0]
@@ -739,12 +763,13 @@ cdef class KvIrDecoder:
                 return IR_UNEXPECTED
             place[0] = after
             return 0
-        # Pairs of the user: all keys, then all values.  Most events have the same keys as the one before.
-        first = self.keys.n
-        if self.num_keys and end - at > first and memcmp(p + at, self.keys.p, first) == 0 \
-                and ir_class[p[at + first]] != C_KEY:
+        # Pairs of the user: all keys, then all values.  Most events have the same keys as the one before: if the bytes
+        # are those in `keys`, and no further key follows, the leaves still have the nodes, and only need new values.
+        size_keys = self.keys.n
+        if self.num_keys and end - at > size_keys and memcmp(p + at, self.keys.p, size_keys) == 0 \
+                and ir_class[p[at + size_keys]] != C_KEY:
             self.leaves[1].n = self.num_keys * sizeof(IrLeaf)
-            place[0] = at + first
+            place[0] = at + size_keys
             after = read_clp_kv_ir_token(p, place[0], end, token)
             if after < 0:
                 return -1
@@ -866,6 +891,8 @@ cdef class KvIrDecoder:
             if not ir_fits(nodes[leaf[i].node].type, leaf[i].kind):
                 return IR_TYPE
             slot = &slots[nodes[leaf[i].node].slot]
+            # Used in this event already: by the same key as an object with members (then this is null or empty), or by
+            # a second value.
             if slot.stamp == self.stamp:
                 return IR_NESTED if slot.node == leaf[i].node and not slot.leaf else IR_TWICE
             slot.stamp, slot.node, slot.leaf = self.stamp, leaf[i].node, True
@@ -919,7 +946,7 @@ cdef class KvIrDecoder:
                 ir_add(&self.out, IR_BEFORE_USER, strlen(IR_BEFORE_USER))
                 fault = self.line(self.user, &self.leaves[1])
             ir_add(&self.out, b"}", 1)
-        else:
+        else:  # no output
             fault = self.texts(&self.leaves[0], self.auto)
             return fault if fault else self.texts(&self.leaves[1], self.user)
         if fault:
@@ -1030,12 +1057,17 @@ cdef class KvIrDecoder:
             return None
 
     def choose_columns(self, bytes kinds not None, bytes auto not None, bytes user not None, print_array):
+        """Set the columns for `IR_COLUMNS`; `IrColumns` documents the arguments.
+
+        `print_array` prints arrays of a rare form: it returns the text, and whether any of it was replaced.
+        """
         if self.busy:
             raise RuntimeError("one decoder serves one thread at a time")
         self.columns = IrColumns(kinds, auto, user)
         self.print_array = print_array
 
     def take_columns(self):
+        """The rows since the last call; see `IrColumns.take`."""
         if self.busy:
             raise RuntimeError("one decoder serves one thread at a time")
         if self.columns is None:
@@ -1202,7 +1234,7 @@ cdef class KvIrDecoder:
         return found
 
     cdef object object_value(self, IrLeaf* leaf, uint8_t type):
-        """A value as an object; sets `fault` to 0 or, for invalid encoded text, to the fault."""
+        """A value as an object; sets `fault` to 0 or, for invalid encoded text, to the fault.  `type`: of its key."""
         self.fault = 0
         if leaf.kind == C_APART:
             if not self.join(leaf):
@@ -1224,7 +1256,10 @@ cdef class KvIrDecoder:
     # -- into a clp-s archive --------------------------------------------------------------------------------------
 
     def encode_into(self, ClpsEncoder encoder, bint exact):
-        """Set the encoder for `IR_ENCODE`; see `Ingest` for `exact`."""
+        """Set the encoder for `IR_ENCODE`.
+
+        `exact`: floats keep their digits, and pairs their order, unlike in clp-s.
+        """
         self.encoder, self.exact = encoder, exact
         self.forget()
 
@@ -1247,6 +1282,7 @@ cdef class KvIrDecoder:
             fault = self.join_all(&self.leaves[1])
         if fault:
             return fault
+        # Most ids that the event can need: a node or log type for each value, and nodes for the objects around them.
         count = (self.leaves[0].n + self.leaves[1].n) // sizeof(IrLeaf)
         count += self.auto.count + self.user.count
         if not self.encoder.leaves_fit(count):
@@ -1390,7 +1426,7 @@ cdef class KvIrDecoder:
         cdef int32_t at, after
         size = ir_buckets(count) if reserved else 13  # the first number of buckets
         self.order.n = 0
-        enc_buf_room(&self.order, 2 * (count + 2) * sizeof(int32_t))
+        enc_buf_room(&self.order, 2 * (count + 2) * sizeof(int32_t))  # for `order`, then `next` with one more
         if self.exact:
             for i in range(count):
                 (<int32_t*>self.order.p)[i] = <int32_t>i

@@ -346,6 +346,7 @@ class Units:
 
         Later, `close` raises the error of the first such event that `on_omitted` was not called with.
         """
+        # Neither without its end, nor after a bad declaration: later keys would get wrong numbers.
         if trouble.after < 0 or trouble.status in checks.LOSES_COUNT:
             raise trouble.error from None
         self.passed += 1

@@ -216,7 +216,10 @@ class KvIrDecoder:
             at = self.stopped[1]
 
     def _unit(self, data: bytes, at: int, end: int, base: int, how: int, target: int) -> tuple[Status | None, int]:
-        """Decode the unit at `at`; return why decoding stops after it (None: it continues), and the next offset."""
+        """Decode the unit at `at`; return why decoding stops after it (None: it continues), and the next offset.
+
+        The arguments are those of `run`.
+        """
         tag, _, after = token(data, at, end)
         # An event: check it, add it to the output, and stop if there is enough of that.
         if tag in KEYS or tag == Tags.EMPTY_OBJECT:
@@ -327,7 +330,10 @@ class KvIrDecoder:
             at = after
 
     def _encode(self, leaves: Sequence[list[Leaf]]) -> Status | None:
-        """Add an event to the clp-s archive; return the fault, or None.  `refused` then has the encoder's reason."""
+        """Add an event to the clp-s archive; return the fault, or None.  `refused` then has the encoder's reason.
+
+        `leaves`: those of the logger, and those of the user.
+        """
         found: list[Any] = []
         for tree, some, root in zip((self.auto, self.user), leaves, (b"@", b""), strict=True):
             nodes = [node for node, _ in some]
@@ -484,6 +490,7 @@ def _check(tree: _Tree, leaves: list[Leaf]) -> Status | None:
         if not fits:
             return Status.TYPE
         name = (one.parent, one.raw)
+        # Used already: by the same key as an object with members (then this is null or empty), or by a second value.
         if name in used:
             return Status.NESTED if used[name] == (node, False) else Status.TWICE
         used[name] = (node, True)

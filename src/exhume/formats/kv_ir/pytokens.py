@@ -272,7 +272,7 @@ class Row:
         self._size = 0  # bytes of its strings
 
     def column(self, space: int, node: int) -> int | None:
-        """The column of a node of one of the trees; None when it has none, or has a value already."""
+        """The column of a node of a tree (`space`); None when it has none, or has a value already."""
         places = self._columns.places[space]
         place = places[node] if node < len(places) else -1
         return None if place < 0 or place in self._values else place

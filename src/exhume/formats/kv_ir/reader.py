@@ -106,8 +106,8 @@ class KvIrArchive(StreamArchive):
     """
 
     format = "kv-ir"
-    _offered = "events follow json_lines metadata search user_metadata"
-    wide_tables = True
+    _offered = "events follow json_lines metadata search user_metadata"  # in completion
+    wide_tables = True  # `to_arrow` takes `widest`
     schema = "clp_kv_ir"
 
     def __init__(self, source: Source, *, limits: Limits = DEFAULT_LIMITS) -> None:

@@ -74,7 +74,7 @@ def archives(
     def finished() -> ClpSArchive:
         """Write the current archive into memory, and open it."""
         ranges: list[tuple[int, int, dict[str, Any]]] = [(0, made.encoder.records, {"_filename": stream.name})]
-        head, sections = parts_of_archive(made.encoder, made.patterns, options, ranges, 0)
+        head, sections = parts_of_archive(made.encoder, made.patterns, options, ranges, 0)  # 0: bytes of input
         data = b"".join([head, *(piece for pieces in sections for piece in pieces)])
         return ClpSArchive(BytesSource(data, stream.name), limits=limits)
 

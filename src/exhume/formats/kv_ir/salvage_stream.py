@@ -76,7 +76,10 @@ class StreamSalvage(ABC, Generic[U]):
     def _account(
         self, start: int, end: int, outcome: Outcome, what: str, why: str = "", code: str | None = None
     ) -> None:
-        """Report the outcome of a range of an uncompressed stream; see `SalvageReport.add_span`."""
+        """Report the outcome of a range of an uncompressed stream; see `SalvageReport.add_span`.
+
+        `what` is there, in words; `why` and `code` state the reason of a loss.
+        """
         if not self.stream.wrapped and start < end:
             self.report.add_span(self.stream.span(start, end), outcome, what, why, code)
 

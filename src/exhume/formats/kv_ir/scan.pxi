@@ -104,7 +104,12 @@ cdef int ir_scan(const uint8_t* p, int64_t at, int64_t end, int64_t target, IrSt
     return ir_stop(stop, IR_FULL if at >= target else IR_MORE, at, at, -1)
 
 
-def scan_units(const unsigned char[::1] data not None, int64_t at, int64_t target):  # see pytokens.py
+def scan_units(const unsigned char[::1] data not None, int64_t at, int64_t target):
+    """Find where units end from `at` on, up to the first end at or after `target`.
+
+    Returns the status, the offset of the unit that was not passed, that of the token which ended the scan, and the
+    ranges of the units that declare keys.
+    """
     cdef int64_t end = data.shape[0]
     if not 0 <= at <= end:
         raise ValueError("outside of the data")

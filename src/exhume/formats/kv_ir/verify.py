@@ -82,6 +82,7 @@ def walk(units: Units, jobs: int = 1, progress: Progress = no_progress) -> Itera
             break
         except UnitError as trouble:
             yield Finding.from_error(trouble.error)
+            # Without its end, the next unit is not found; after a bad declaration, later keys have wrong numbers.
             if trouble.after < 0 or trouble.status in checks.LOSES_COUNT:
                 break
             units.skip(trouble.after)

@@ -55,7 +55,7 @@ cdef inline int ir_put(EncBuf* out, uint8_t tag, uint64_t value, int width) exce
 
 
 cdef inline int ir_put_number(EncBuf* out, int64_t value, uint8_t one, uint8_t two, uint8_t four, uint8_t eight) except -1 nogil:
-    """Append a number in its shortest form; the arguments are the tags of the forms by their size in bytes."""
+    """Append a number in its shortest form; `one` to `eight` are the tags of the forms by their size in bytes."""
     if -0x80 <= value < 0x80:
         return ir_put(out, one, <uint64_t>value, 1)
     if -0x8000 <= value < 0x8000:
@@ -84,7 +84,7 @@ cdef inline uint8_t ir_number_of(const EncVariable* found, bint wide, uint64_t* 
     """The mark of a variable in a log type; for an integer or a decimal fraction, `word` is set to its encoded form.
 
     `wide`: variables have eight bytes; otherwise four, which fewer numbers fit.  `found.kind` is 1 for an integer, 2
-    for a decimal fraction.
+    for a decimal fraction; the parts of a fraction are packed, both counts of digits minus 1.
     """
     if found.kind == 1 and (wide or found.magnitude < <uint64_t>0x80000000 + found.negative):
         word[0] = 0 - found.magnitude if found.negative else found.magnitude
@@ -107,7 +107,7 @@ cdef inline uint8_t ir_number_of(const EncVariable* found, bint wide, uint64_t* 
 
 
 cdef inline int ir_put_found(EncBuf* out, const EncVariable* found, uint8_t mark, uint64_t word, bint wide) except -1 nogil:
-    """Append a variable of a string, as text or as an encoded number."""
+    """Append a variable of a string, as text or as an encoded number; `mark` and `word` are from `ir_number_of`."""
     if mark == CLP_KV_IR_MARKS_TEXT:
         return ir_put_text(out, found.text, found.size, CLP_KV_IR_TAGS_VARIABLE_TEXT_1, CLP_KV_IR_TAGS_VARIABLE_TEXT_2,
                            CLP_KV_IR_TAGS_VARIABLE_TEXT_4)
@@ -119,7 +119,7 @@ cdef int ir_take_apart(EncBuf* out, EncBuf* log_type, const uint8_t* token_class
     """Append a string as its variables, of four bytes or (`wide`) eight, followed by its log type.
 
     `log_type` is scratch space.  For a large string it is not kept: only its size is counted, and a second pass over
-    the string writes it directly to `out`.
+    the string writes it directly to `out`.  `token_class` states by byte what is part of a variable (scanning.pxi).
     """
     cdef EncVariable found
     cdef const uint8_t* start = p
@@ -151,7 +151,10 @@ cdef int ir_take_apart(EncBuf* out, EncBuf* log_type, const uint8_t* token_class
 
 
 cdef class KvIrEncoder:
-    """Encodes lines of JSON as units; the public methods are documented in pykernel.py."""
+    """Encodes lines of JSON as units; the public methods are documented in pykernel.py.
+
+    `EncToken`s and `scanner` are those of clp-s.  A leaf is a value other than an object with members.
+    """
     cdef dict auto              # (parent, name, type) of a key -> its number, for the keys of the logger
     cdef dict user              # and for those of the user
     cdef tuple names            # keeps alive what `name` points to
@@ -199,6 +202,7 @@ cdef class KvIrEncoder:
         return 0
 
     def feed(self, bytes data not None, Py_ssize_t start):
+        """Encode whole lines of `data` from `start` on; return the offset of the first line that was not encoded."""
         cdef const uint8_t* base = <const uint8_t*>bytes_text(data)
         cdef const uint8_t* at = base + start
         cdef const uint8_t* line
@@ -233,6 +237,7 @@ cdef class KvIrEncoder:
                 return line
 
     def take(self):
+        """The units that were made since the last call."""
         return moved_units(&self.out)
 
     cdef const uint8_t* event(self, const uint8_t* at, const uint8_t* line, const uint8_t* end) except? NULL nogil:
@@ -366,7 +371,10 @@ cdef class KvIrEncoder:
                 self.put_value(values, token)
 
     cdef int32_t number_of(self, EncToken* token, int32_t parent, dict tree, bint auto) except -1:
-        """The number of a key; a new one is declared in `out`."""
+        """The number of the key of a value; a new one is declared in `out`.
+
+        `parent`: the number of the object's key, 0 for the root; `tree`: the numbers of the keys of the same kind.
+        """
         cdef int type
         if token.type == N_INTEGER:
             type = CLP_KV_IR_TAGS_NODE_INTEGER
@@ -478,7 +486,7 @@ cdef class KvIrEncoder:
         return self.add(b"{}" if token.kind == T_EMPTY_OBJECT else b"[]", 2)
 
     cdef int add_real(self, int64_t bits) except -1:
-        """Append a float to `text` with six digits, or if these would change it, with as many as it needs."""
+        """Append a float, given as its `bits`, to `text` with six digits; if these change it, with all it needs."""
         cdef double value
         cdef char* text
         memcpy(&value, &bits, sizeof(value))

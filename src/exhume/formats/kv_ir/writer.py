@@ -241,8 +241,8 @@ class KvIrWriter(StreamWriter):
     ) -> Iterator[tuple[bytes, bytes]]:
         """Yield the leaves of an object as `(key, value)`, both encoded.
 
-        `parent`: number of the node of the object; `depth`: 1 for the outermost one.  Appends declarations of new keys
-        to `made`, and their numbers to `new`.
+        `parent`: number of the node of the object; `auto`: whether the logger adds it; `depth`: 1 for the outermost
+        one.  Appends declarations of new keys to `made`, and their numbers to `new`.
         """
         if depth > MAX_DEPTH:
             raise WriterError("nested too deeply", expected=f"at most {MAX_DEPTH} levels")
