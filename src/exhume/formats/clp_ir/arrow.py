@@ -74,7 +74,10 @@ def _pieces(units: TextUnits, names: list[str], schema: Any, losses: Counter[str
 
 
 def _batch(units: TextUnits, names: list[str], schema: Any, losses: Counter[str] | None) -> tuple[Any, Any]:
-    """Return `(batch of the events since the last call, array with the size in bytes of each row)`."""
+    """Return `(batch of the events since the last call, array with the size in bytes of each row)`.
+
+    `names` are the wanted columns, `schema` has their types.
+    """
     import numpy
 
     pa = import_pyarrow()

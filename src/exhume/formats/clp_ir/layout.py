@@ -92,7 +92,11 @@ def metadata_text(metadata: dict[str, Any], key: str) -> str | None:
 
 
 def build_metadata(*, wide: bool, reference_ms: int, pattern: str, zone: str, syntax: str = "") -> bytes:
-    """The metadata as CLP's serializer writes them.  Raises `UnicodeEncodeError` for lone surrogates."""
+    """The metadata as CLP's serializer writes them.  Raises `UnicodeEncodeError` for lone surrogates.
+
+    `wide`: variables of eight bytes; `reference_ms`: what the first event counts from, only stated if not `wide`;
+    `pattern`, its `syntax`, and `zone`: how to print times.
+    """
     found = {
         "TIMESTAMP_PATTERN": pattern,
         "TIMESTAMP_PATTERN_SYNTAX": syntax,

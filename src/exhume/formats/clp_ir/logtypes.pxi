@@ -94,7 +94,10 @@ cdef bint ci_take_apart(CiLogType* type, const uint8_t* p, Py_ssize_t size) exce
 
 
 cdef bint ci_join(Out* out, CiLogType* type, IrLeaf* leaf, IrVariable* variable) except -2 nogil:
-    """Join a message as `ir_join` does, from a log type that was split; False if the variables do not fit it."""
+    """Join a message as `ir_join` does, from a log type that was split; False if the variables do not fit it.
+
+    `variable` is the first one of the message; the others follow.
+    """
     cdef CiPiece* piece = <CiPiece*>type.pieces.p
     cdef const char* text = <const char*>type.text.p
     cdef char* to
@@ -121,7 +124,10 @@ cdef bint ci_join(Out* out, CiLogType* type, IrLeaf* leaf, IrVariable* variable)
 
 
 cdef inline bint ci_decimal_fits(uint64_t word, bint wide) noexcept nogil:
-    """Whether a variable can be printed as a decimal number; see `put_decimal`."""
+    """Whether a variable of eight bytes (`wide`) or four can be printed as a decimal number; see `put_decimal`.
+
+    Its digits must not need more places than the number of digits that is stored, nor the fraction.
+    """
     if wide:
         return clp_kv_ir_decimal_8_num_fraction_digits(word) <= clp_kv_ir_decimal_8_num_digits(word) \
             and clp_kv_ir_decimal_8_digits(word) < INT_TENS[clp_kv_ir_decimal_8_num_digits(word)]

@@ -4,6 +4,12 @@
 # An event is encoded as variables, a log type (the message with a mark, one byte, in place of each variable), and a
 # time.  Structures and functions with the prefix `Ir`, classes of tokens (`C_...`) and statuses (`IR_...`) are those of
 # KV-IR; an `IrLeaf` is an encoded message here.  A wildcard pattern consists of segments, the parts between asterisks.
+# Streams are wide (variables of eight bytes, times since the epoch) or not (four bytes, times as differences).
+#
+# Arguments of the decoder: `p` and `end` are the bytes in memory, and their end; `base` is the offset in the stream of
+# the first of them.  `how` is the form of the output (`CI_TEXT` ...; 0: events are only checked), and `target` its size
+# in bytes (without output, the number of events) at which to stop.  `stop` (`IrStop`) gets the status, the unit that
+# was not taken (or the end of the last one), the token with the fault, and the end of the faulty unit, -1 if unknown.
 
 cdef enum:
     # The forms of an event, as in `EventForm` of units.py, where they are explained.
@@ -100,6 +106,7 @@ cdef inline int64_t ci_token(const uint8_t* p, int64_t at, int64_t end, CiToken*
         out.tag = p[at]
         shift = ci_shift[out.tag]
         at += 1
+        # The number or length after the tag has `8 - (shift >> 3)` bytes.
         # Where the next token starts does not have to wait for the table if the width is guessed right.
         if shift == 56:  # a number of one byte
             out.number = <int8_t>p[at]
@@ -117,9 +124,9 @@ cdef inline int64_t ci_token(const uint8_t* p, int64_t at, int64_t end, CiToken*
             word >>= shift
             at += 8 - (shift >> 3)
         else:
-            at -= 1
+            at -= 1  # read the token below
         if shift != CI_OTHER:
-            if ci_class[out.tag] < C_VARIABLE_TEXT:
+            if ci_class[out.tag] < C_VARIABLE_TEXT:  # `word` is not a length: the token ends here
                 return at
             if word > <uint64_t>(end - at):
                 return -1
@@ -143,8 +150,8 @@ cdef struct CiPattern:
     Py_ssize_t first        # its segments
     Py_ssize_t count
     bint open_start         # an asterisk before the first segment
-    bint open_end
-    bint fold
+    bint open_end           # and after the last
+    bint fold               # letters match in either case; the segments are in lower case then
     Py_ssize_t needle       # the segment with most letters that are not question marks; -1 if none has any
 
 
@@ -232,6 +239,7 @@ cdef class ClpIrDecoder:
         enc_buf_free(&self.patterns)
 
     def print_times(self, bytes form not None, zone):
+        """Set the program that prints times (see `put_time`; empty: none is printed), and the zone, None for UTC."""
         self.form, self.zone = form, zone
         self.form_start, self.form_size = <const uint8_t*><const char*>self.form, len(form)
         self.zone_start, self.zone_stop = 0, -1
@@ -266,14 +274,17 @@ cdef class ClpIrDecoder:
             enc_buf_put(&self.patterns, &pattern, sizeof(CiPattern))
 
     def take(self):
+        """The text or the lines that were made since the last call."""
         return moved(&self.out)
 
     def take_columns(self):
+        """The columns since the last call: times and ends of messages, as int64, and all messages."""
         cdef bytes times = enc_buf_bytes(&self.times), ends = enc_buf_bytes(&self.ends)
         self.times.n = self.ends.n = 0
         return times, ends, self.take()
 
     def take_events(self, made not None):
+        """The events since the last call as tuples of the class `made`: (time, message)."""
         cdef const uint64_t* ends = <const uint64_t*>self.ends.p
         cdef const int64_t* times = <const int64_t*>self.times.p
         cdef Py_ssize_t i, start = 0, stop
@@ -297,6 +308,7 @@ cdef class ClpIrDecoder:
         return found
 
     def run(self, const unsigned char[::1] data, int64_t at, int64_t end, int64_t base, int how, int64_t target):
+        """Decode the units of `data[at:end]`; return the fields of `IrStop`."""
         if not 0 <= at <= end <= data.shape[0]:
             raise ValueError("outside of the data")
         cdef const uint8_t* p = &data[0] if data.shape[0] else NULL
@@ -312,6 +324,10 @@ cdef class ClpIrDecoder:
         return stop.status, stop.unit, stop.place, stop.after
 
     def each(self, const unsigned char[::1] data, int64_t at, int64_t end, int64_t base):
+        """Yield the chosen events one by one; afterwards, `stopped` is what `run` would have returned.
+
+        Unlike `run`, it keeps the interpreter's lock, and so does not set `busy`.
+        """
         if not 0 <= at <= end <= data.shape[0]:
             raise ValueError("outside of the data")
         cdef const uint8_t* p = &data[0] if data.shape[0] else NULL
@@ -326,7 +342,11 @@ cdef class ClpIrDecoder:
 
     cdef int walk(self, const uint8_t* p, int64_t at, int64_t end, int64_t base, int how, int64_t target,
                   IrStop* stop) except -2 nogil:
-        """Decode units until something stops it, as documented for `run`; the reason is then in `stop`."""
+        """Decode units until something stops it: a fault, enough output, or the end; the reason is then in `stop`.
+
+        An event is its variables, its log type and its time.  The variables are counted by `leaf.num_variables`;
+        `variables.n` is set only where the buffer has to grow.
+        """
         cdef CiToken token
         cdef IrLeaf leaf
         cdef IrVariable* variable   # the next one in `variables`
@@ -392,7 +412,7 @@ cdef class ClpIrDecoder:
             elif what == C_OFFSET:
                 self.utc_offset = token.number
                 self.utc_changes += 1
-                self.zone_stop = self.zone_start - 1
+                self.zone_stop = self.zone_start - 1  # valid for no time: `put_time` finds the offset again
                 if how == 0 and not -CI_DAY < token.number < CI_DAY:
                     return ir_stop(stop, IR_OFFSET, at, at, after)
             elif what == C_END:
@@ -416,7 +436,8 @@ cdef class ClpIrDecoder:
     cdef int give(self, IrLeaf* leaf, int how, int fault, const uint8_t* apart, Py_ssize_t apart_size) except -2 nogil:
         """Write the event that was read in the form `how` (`CI_TEXT` ...), if it is selected. Returns 0 or the fault.
 
-        `apart` are its stored variables and log type, which keyed events copy; `fault` is that of its time.
+        `apart` are the `apart_size` bytes of its variables and log type as stored, which keyed events copy.  `fault` is
+        that of its time; it only counts if events are checked.
         """
         cdef Out* into = &self.out
         cdef Py_ssize_t start, size = self.out.size
@@ -460,10 +481,10 @@ cdef class ClpIrDecoder:
             enc_buf_u64(&self.ends, <uint64_t>self.out.size)
         elif how & CI_KEYED:
             self.keyed.n = 0
-            ir_put(&self.keyed, CLP_KV_IR_TAGS_KEY_1, <uint64_t>-2, 1)  # node 1 of the logger
+            ir_put(&self.keyed, CLP_KV_IR_TAGS_KEY_1, <uint64_t>-2, 1)  # node 1 of the logger, stored as -1 - 1
             ir_put_number(&self.keyed, self.time, CLP_KV_IR_TAGS_INTEGER_1, CLP_KV_IR_TAGS_INTEGER_2,
                           CLP_KV_IR_TAGS_INTEGER_4, CLP_KV_IR_TAGS_INTEGER_8)
-            ir_put(&self.keyed, CLP_KV_IR_TAGS_KEY_1, 1, 1)
+            ir_put(&self.keyed, CLP_KV_IR_TAGS_KEY_1, 1, 1)  # node 1 of the user
             ir_put(&self.keyed, CLP_KV_IR_TAGS_EIGHT_BYTE_ENCODING if self.wide else CLP_KV_IR_TAGS_FOUR_BYTE_ENCODING, 0, 0)
             ir_add(&self.out, <const char*>self.keyed.p, self.keyed.n)
             ir_add(&self.out, <const char*>apart, apart_size)
@@ -572,6 +593,7 @@ cdef class ClpIrDecoder:
         cdef CiClue clue
         cdef Py_ssize_t i
         cdef uint8_t letter
+        # Only the first letter of a prefix is certain to be in the variable, which may be shorter.
         if (<CiPiece*>type.pieces.p)[variable].mark != CLP_KV_IR_MARKS_TEXT:
             for i in range(first, first + (1 if where == CI_PREFIX else count)):
                 letter = self.letters.p[needle.start + i]
@@ -697,7 +719,10 @@ cdef class ClpIrDecoder:
 
     cdef inline bint part_stands(self, CiSegment* segment, Py_ssize_t first, Py_ssize_t count, const uint8_t* text,
                                  bint fold) noexcept nogil:
-        """Whether `count` letters of a segment from `first` on match at `text`; question marks match any byte."""
+        """Whether `count` letters of a segment from `first` on match at `text`; question marks match any byte.
+
+        `fold`: in any case.
+        """
         cdef const uint8_t* letter = self.letters.p + segment.start + first
         cdef const uint8_t* mark = self.marks.p + segment.start + first
         cdef Py_ssize_t i
@@ -757,6 +782,7 @@ cdef class ClpIrDecoder:
         part = days + 719468  # days from 0000-03-01 to the epoch
         era = part // 146097  # days of 400 years
         part -= era * 146097
+        # Without the leap days so far, which end each 4 years, but not each 100, except for the last of the 400.
         year = (part - part // 1460 + part // 36524 - part // 146096) // 365
         part -= 365 * year + year // 4 - year // 100
         year += era * 400
@@ -773,7 +799,7 @@ cdef class ClpIrDecoder:
             if op == CI_LITERAL:
                 ir_add(out, <const char*>form, width)
                 form += width
-            elif op == CI_YEAR:
+            elif op == CI_YEAR:  # the year before 1 is 1 BC
                 put_padded(out, <uint64_t>(year if year > 0 else 1 - year), width, c"0")
             elif op == CI_YEAR_2:
                 put_padded(out, <uint64_t>(year if year > 0 else 1 - year) % 100, 2, c"0")
@@ -809,7 +835,7 @@ cdef class ClpIrDecoder:
             elif op == CI_HALF:
                 put(out, b"AM" if hour < 12 else b"PM", 2)
             elif op == CI_WEEKDAY_SHORT or op == CI_WEEKDAY_LONG:
-                name = CI_WEEKDAYS[(days + 3) % 7]
+                name = CI_WEEKDAYS[(days + 3) % 7]  # the epoch was a Thursday, 3
                 put(out, name, 3 if op == CI_WEEKDAY_SHORT else strlen(name))
             elif op == CI_WEEKDAY:
                 put_padded(out, (days + 3) % 7 + 1, width, c"0")
@@ -824,6 +850,7 @@ cdef class ClpIrDecoder:
                 put(out, b"-" if self.zone_offset < 0 else b"+", 1)
                 offset = (-self.zone_offset if self.zone_offset < 0 else self.zone_offset) // 1000
                 put_padded(out, offset // 3600, 2, c"0")
+                # The width of CI_OFFSET_OR_Z is 1 for hours, 2 without and 3 with a colon.
                 if op == CI_OFFSET_COLON or (op == CI_OFFSET_OR_Z and width == 3):
                     put(out, b":", 1)
                 if op != CI_OFFSET_OR_Z or width > 1:
@@ -849,6 +876,7 @@ cdef class ClpIrEncoder:
         enc_buf_free(&self.log_type)
 
     def add(self, int64_t time, bytes message not None):
+        """Encode an event: when, in milliseconds since the epoch, and the message."""
         cdef uint64_t delta = <uint64_t>time - <uint64_t>self.time
         ir_take_apart(&self.out, &self.log_type, enc_token_class, <const uint8_t*>bytes_text(message),
                       PyBytes_GET_SIZE(message), self.wide)
@@ -861,7 +889,9 @@ cdef class ClpIrEncoder:
 
     @property
     def size(self):
+        """Number of bytes to be taken."""
         return self.out.n
 
     def take(self):
+        """The units that were made since the last call."""
         return moved_units(&self.out)

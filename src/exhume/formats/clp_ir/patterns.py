@@ -174,7 +174,10 @@ def _civil(local_ms: int) -> _Local:
 
 
 def _printed(op: int, width: int, local: _Local, offset_ms: int, zone: bytes) -> bytes:
-    """Return the text of one step for a local time; `offset_ms` and `zone` are its offset from UTC and zone name."""
+    """Return the text of one step (operation and width) for a local time.
+
+    `offset_ms` and `zone` are its offset from UTC and zone name.
+    """
     hour, rest = local.rest // 3_600_000, local.rest
     numbers = {
         YEAR: local.year if local.year > 0 else 1 - local.year, MONTH: local.month, DAY: local.day,

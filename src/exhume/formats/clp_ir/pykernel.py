@@ -227,7 +227,7 @@ class ClpIrDecoder:
         A sum beyond 64 bits wraps around, and is not.
         """
         time = number if self.wide else self.time + number
-        self.time = (time - MIN_MS) % (1 << 64) + MIN_MS
+        self.time = (time - MIN_MS) % (1 << 64) + MIN_MS  # as a signed number of 64 bits
         return self.time == time and FIRST_MS <= time <= LAST_MS
 
     def _give(self, log_type: bytes, variables: list[Variable], how: int, fits: bool, apart: bytes) -> Status | None:
@@ -257,6 +257,7 @@ class ClpIrDecoder:
             self._ends.append(len(self._out))
         elif how & EventForm.KEYED:
             encoding = KeyedTags.EIGHT_BYTE_ENCODING if self.wide else KeyedTags.FOUR_BYTE_ENCODING
+            # Each tree has one key, number 1: the time of the logger, and the message of the user.
             self._out += build_key(1, auto=True) + build_integer(self.time) + build_key(1, auto=False)
             self._out += bytes((encoding,)) + apart
         elif how & EventForm.TEXT:
@@ -364,7 +365,7 @@ class ClpIrEncoder:
         if self.wide:
             self._out += build_timestamp(time)
         else:
-            self._out += build_delta((time - self.time - MIN_MS) % (1 << 64) + MIN_MS)
+            self._out += build_delta((time - self.time - MIN_MS) % (1 << 64) + MIN_MS)  # wraps around as 64 bits do
         self.time = time
 
 

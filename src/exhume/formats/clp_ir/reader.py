@@ -177,7 +177,7 @@ class ClpIrArchive(StreamArchive):
     """
 
     format = "clp-ir"
-    _offered = "count events follow json_lines search text_chunks"
+    _offered = "count events follow json_lines search text_chunks"  # in completion
     schema = SCHEMA
 
     def __init__(self, source: Source, *, limits: Limits = DEFAULT_LIMITS) -> None:

@@ -73,7 +73,7 @@ def parse_wildcard(text: str, *, whole: bool = False, fold: bool = False) -> Wil
             at += 1
         parts[-1][0].append(byte)
         parts[-1][1].append(any_byte)
-    return Wildcard(
+    return Wildcard(  # an asterisk comes first, or last, where the part before or after it is empty
         len(parts) > 1 and not parts[0][0],
         len(parts) > 1 and not parts[-1][0],
         fold,
