@@ -184,7 +184,10 @@ def _odd_tables(archive: TableArchive, used: set[int]) -> Iterator[Table]:
 
 
 def _arrow_type(pa: Any, archive: TableArchive, item: ArrowField, dictionaries: bool) -> Any:
-    """Return the Arrow type of a column from the node types of its values: the table in the module's docstring."""
+    """Return the Arrow type of a column from the node types of its values: the table in the module's docstring.
+
+    `pa` is pyarrow, which is imported late; `dictionaries`: whether strings are a dictionary.
+    """
     types = item.types - {NodeType.NULL_VALUE}
     if not types:
         return pa.null()
@@ -335,7 +338,7 @@ class BatchMakers:
 
 
 def _groups(tables: Iterator[tuple[int, Source, RowNumbers]], batch_rows: int) -> Iterator[Group | ExhumeError]:
-    """Yield the rows of the tables in groups of `batch_rows`, or fewer whose tables have `GROUP_BYTES`.
+    """Yield the rows of the tables (items of `_tables`) in groups of `batch_rows`, or fewer that take `GROUP_BYTES`.
 
     The error of a table that cannot be read is the last item.
     """
@@ -372,6 +375,7 @@ def _groups(tables: Iterator[tuple[int, Source, RowNumbers]], batch_rows: int) -
 def _tables(archive: TableArchive, search: Search | None, nodes: set[int]) -> Iterator[tuple[int, Source, RowNumbers]]:
     """Yield `(bytes, table, selected rows)` of the tables in stored order, with the columns of at least these `nodes`.
 
+    With a `search`, only its matching rows.
     A table is decompressed when it is first used, by the threads that need it together.
     """
     if search is not None:

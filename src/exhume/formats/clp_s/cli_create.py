@@ -156,7 +156,7 @@ def create(
 
 
 def _size(path: Path) -> int:
-    """Bytes of an archive, a file or a directory."""
+    """Bytes of an archive, a file, or a directory of files."""
     return sum(file.stat().st_size for file in (path.iterdir() if path.is_dir() else [path]))
 
 

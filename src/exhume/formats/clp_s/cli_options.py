@@ -140,6 +140,7 @@ class ClpSSearchOptions(SearchOptions):
     explain_plan: bool
     ordered: bool = False
     roots: Roots = ()
+    """Not an option: KV-IR sets it, to the roots of the schema tree that make up a record (see `Roots`)."""
 
     def aggregate(self) -> tuple[str, str] | None:
         """The name of the requested aggregate and its field; None if only matches are wanted."""
@@ -148,5 +149,5 @@ class ClpSSearchOptions(SearchOptions):
 
 
 def merges(options: ClpSSearchOptions, machine: bool) -> bool:
-    """Whether the results of several archives are combined into one: counts, and plans in one document."""
+    """Whether the results of several archives are combined into one: counts, and plans in one document (`machine`)."""
     return bool(options.aggregate() or options.count_by_time or (options.explain_plan and machine))

@@ -180,6 +180,11 @@ def _chunks(run: Run, searches: _SearchRuns, options: ClpSSearchOptions) -> Iter
     """Yield `(name of the archive, chunk of matching lines)`; requested columns that are missing become hints.
 
     Raises `EntryNotFoundError` if a single archive has none of the requested columns; of several, it is passed over.
+
+    A projection prints values, but no objects, and no arrays that are stored as columns.  `nodes` has the schema nodes
+    of the values (None without a projection), `left_out` names the omitted kinds that each column has, and `missing`
+    has a message for each column without any value.  `roots`: what makes up a record; only KV-IR sets them, always
+    with `ordered`.
     """
     columns, roots = options.projection, options.roots
     for one in searches:
@@ -198,7 +203,7 @@ def _chunks(run: Run, searches: _SearchRuns, options: ClpSSearchOptions) -> Iter
             run.hint(text)
         if columns and not nodes:
             continue
-        for column, words in left_out.items():
+        for column, words in left_out.items():  # columns that have both kinds of values
             if words and resolve_projection(one.archive, [column]):
                 run.hint(f"a projection leaves out the {words} in column {column}")
         for chunk in one.ordered_chunks(nodes, roots) if options.ordered else one.chunks(nodes, jobs=options.jobs):
@@ -284,6 +289,7 @@ def _spans(one: Search, hits: MatchingRows, width: int) -> Mapping[int, int]:
     column = _time_column(one, hits)
     scale = 1_000_000 if column is not None and column.type == NodeType.TIMESTAMP else 1  # from 0.5.0 on, nanoseconds
     # The kernel counts columns of 64-bit integers; a width in nanoseconds must fit them as well.
+    # A width below 2^40 ms does: times 10^6 it is less than 2^60.
     if column is None or column.type == NodeType.DICTIONARY_FLOAT or column.values.format != "q" or width >> 40:
         return Counter(value // width * width for value in times(one, hits))
     pairs = array("q", clps_spans(column.values, hits.mask, width * scale))

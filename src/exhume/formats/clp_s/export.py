@@ -67,6 +67,10 @@ def _matches(
 ) -> Iterator[bytes]:
     """Return the records that match `query` as chunks of JSON lines, with only `columns` if any are named.
 
+    `ordered`: in the order of the log; `complete`: also what upstream does not print (root arrays, auto-generated keys,
+    empty keys of containers in arrays).  Both are made line by line, in this thread, without `jobs`.  `tge` and `tle`:
+    the first and last time, in epoch milliseconds.
+
     Raises `EntryNotFoundError` for a column that no record has, and `QueryError` for a malformed query.
     """
     from exhume.formats.clp_s.query.search import resolve_projection

@@ -96,7 +96,7 @@ class ClpSInfo(Info):
 
 def collect(archive: TableArchive) -> ClpSInfo:
     """The info of an archive; damaged parts are listed and left out."""
-    problems: list[Finding] = [archive.cut] if archive.cut is not None else []
+    problems: list[Finding] = [archive.cut] if archive.cut is not None else []  # CLPS-302: the file is truncated
 
     def attempt(get: Any, default: Any = None) -> Any:
         """Return `get()`; if that part is damaged, note the problem and return `default`."""
@@ -109,6 +109,7 @@ def collect(archive: TableArchive) -> ClpSInfo:
     header = archive.header
     with contextlib.suppress(ExhumeError):  # the metadata section is damaged, which `packets` notes
         problems += map(Finding.from_error, archive.section_problems.values())
+    # Without packets, no section can be found: the counts are None, and the problem is noted once.
     packets = attempt(lambda: [packet.name for packet in archive.packets], [])
     metadata = attempt(lambda: archive.table_metadata) if packets else None
     return ClpSInfo(
@@ -213,8 +214,8 @@ def open_archive(source: Source | Tree, *, limits: Limits = DEFAULT_LIMITS) -> C
 class ClpSArchive(TableArchive):
     """A clp-s archive: its schema tree, schemas, tables, dictionaries and records."""
 
-    wide_tables = True
-    _offered = "events json_lines schema_tree search tables timestamp_ranges"
+    wide_tables = True  # `to_arrow` takes `widest`
+    _offered = "events json_lines schema_tree search tables timestamp_ranges"  # in completion
 
     def __init__(self, source: Source | Tree, *, limits: Limits = DEFAULT_LIMITS) -> None:
         super().__init__(source, limits=limits)

@@ -115,7 +115,7 @@ def _sections(archive: TableArchive, framing: Framing, progress: Progress, folde
     """Yield the new sections in the archive's order, recompressed in threads.
 
     The table metadata state the stored sizes of the streams and may come before them.  So the streams are stored in a
-    scratch file first; the dictionaries are compressed in the order in which their sections are yielded.
+    scratch file first (in `folder`); the dictionaries are compressed in the order in which their sections are yielded.
     """
     count = len(archive.table_metadata.streams)
     tables: dict[int, array[int]] = {}  # by stream: the numbers of its tables; arrays, since there may be very many
@@ -148,7 +148,8 @@ def _stream(archive: TableArchive, number: int, tables: Iterable[int], folder: P
     """The payload of a packed stream: the sizes of its parts, after each of which a frame may end, and its bytes.
 
     The parts are the columns of its tables.  A table that cannot be read is one part, and so is a small table, if a
-    frame that ended inside would be shorter than the least size.
+    frame that ended inside would be shorter than the least size.  `number`: of the stream; `tables`: theirs, in order;
+    `folder`: for a temporary file.
     """
     size, read = archive.stream_bytes(number)
     entries = archive.table_metadata.tables

@@ -347,7 +347,7 @@ def _packets(found: Fragments, dropped: frozenset[int]) -> Iterator[tuple[int, b
 
 def _default_packets(found: Fragments) -> Iterator[tuple[int, bytes]]:
     """Yield type and body of packets that stand for lost ones."""
-    yield PacketType.ARCHIVE_INFO, b"\x81\xacnum_segments\x01"
+    yield PacketType.ARCHIVE_INFO, b"\x81\xacnum_segments\x01"  # MessagePack of {"num_segments": 1}
     yield PacketType.ARCHIVE_FILE_INFO, b""
     types = set(found.parsed_tree.types) if found.parsed_tree is not None else set()
     # The patterns are gone with the packets: timestamps come out as the plain numbers that are stored.

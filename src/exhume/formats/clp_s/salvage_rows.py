@@ -85,7 +85,7 @@ def _examine(flags: Flags, start: int, last: int | None, data: TableData) -> int
         program = ClpsProgram([data.column_at(index).operation(raw=True)], count)
         row = 0
         while row < count and (fault := program.check(row, count)) is not None:
-            _, _, row, _ = fault
+            _, _, row, _ = fault  # its third item is the row
             here[row] = True
             row += 1
     # And the other rows whose position is not above all positions before.

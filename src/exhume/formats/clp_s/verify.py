@@ -208,7 +208,8 @@ def _frames(archive: TableArchive, place: StoredRange, quick: bool = False) -> I
     """Yield a finding if the zstd frames of a section do not end where it does; keep a dictionary unless `quick`.
 
     The fast ways (frames that are shared with other checks, or one call that decompresses everything) can only confirm
-    a section.  If they do not, `check_frames` finds the fault.
+    a section.  If they do not, `check_frames` finds the fault.  `frames` is None for a section that cannot be
+    decompressed frame by frame; it is small if all of it may be in memory at once.
     """
     name = place.name
     if name in TABLE_SECTIONS or (name != "metadata" and name not in SECTION_NAMES):

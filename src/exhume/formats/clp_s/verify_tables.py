@@ -415,7 +415,7 @@ def _in_windows(table: Table) -> Iterator[Finding]:
 
 
 def _window_faults(rows: WindowRows, first: int) -> list[tuple[object, Finding]]:
-    """Return the faults of one window of a table, each with the column or code by which they are counted."""
+    """Return the faults of a window from row `first` on, each with the column or code by which they are counted."""
     data = rows.window(range(len(rows.layout.nodes)))
     found: list[tuple[object, Finding]] = []
     for index in checked_columns(rows.layout):

@@ -95,14 +95,14 @@ def _rule(found: TimestampRange, kind: int) -> tuple[int, int, int] | None:
             low, high = float(begin), float(end)
         except OverflowError:
             return UNCHECKED, 0, 0
-        if (low, high) != (begin, end):
+        if (low, high) != (begin, end):  # a bound that is not a double
             return UNCHECKED, 0, 0
         words = array("q", array("d", (low, high)).tobytes())
         return REALS, words[0], words[1]
     if not (isinstance(begin, int) and isinstance(end, int)):
         return UNCHECKED, 0, 0
     least, most = -(1 << 63), (1 << 63) - 1
-    if begin * scale > most or end * scale < least:
+    if begin * scale > most or end * scale < least:  # no int64 is within them
         return UNCHECKED, 0, 0
     return INTEGERS, max(least, begin * scale), min(most, end * scale)
 
@@ -128,7 +128,8 @@ class SmallTables:
                 rule = _rule(found, types[node]) if 0 <= node < len(types) else None
                 if rule is None:
                     continue
-                if rule_of[node] or len(rules) >= 3 * (MOST_RULES - 1):  # in several ranges, or one of too many
+                # In several ranges, or one of too many, all of which share the last rule.
+                if rule_of[node] or len(rules) >= 3 * (MOST_RULES - 1):
                     rule = UNCHECKED, 0, 0
                 if len(rules) < 3 * MOST_RULES:
                     rules.extend(rule)

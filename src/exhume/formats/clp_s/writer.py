@@ -260,7 +260,11 @@ class ClpSWriter(Writer):
         self._wanted = min(2 * self._held.size, longest + 1) if self._held.size <= longest else 2 * self._held.size
 
     def _take(self, data: bytes, final: bool) -> int:
-        """Encode the complete documents of `data`; return where the first incomplete one begins."""
+        """Encode the complete documents of `data`; return where the first incomplete one begins.
+
+        `final`: the unit ends there.  A status of the encoder says why it stopped: DONE and MORE at the end of the
+        data, SPLIT at the target size, FULL when ids may not suffice for the next record, else a bad record.
+        """
         at = 0
         while True:
             # A bad record ends with its line.
@@ -296,7 +300,11 @@ class ClpSWriter(Writer):
                 self._skipping = True
 
     def _feed(self, part: OpenArchive, data: bytes, at: int, final: bool) -> tuple[int, int, int, bool]:
-        """Encode documents, or events of a plain-text log; returns what `Encoder.feed` does."""
+        """Encode documents, or events of a plain-text log; returns what `Encoder.feed` does.
+
+        That is a status, where the document that was not encoded starts, where in it scanning stopped, and whether that
+        is its end.
+        """
         target = self.options.target_encoded_size
         if self._kind is InputKind.TEXT:
             return text_log().feed(part.encoder, data, at, final, target)
@@ -324,8 +332,8 @@ class ClpSWriter(Writer):
         if events.ended:
             self._reject_trailing(events, piece)
             return
-        known, counted = events.metadata, events.at
-        if not events.push(piece, final=final):
+        known, counted = events.metadata, events.at  # `counted`: the offset up to which input counts as consumed
+        if not events.push(piece, final=final):  # the head of the stream is not complete
             return
         unit = self._series.unit
         if known is None and events.metadata is not None and unit is not None:
@@ -334,6 +342,8 @@ class ClpSWriter(Writer):
         while not events.ended:
             part = self._series.room()
             before = part.encoder.records
+            # FULL: the target size is reached; NO_ROOM: ids may not suffice for the next event; RECORD: the encoder
+            # rejects it (`encoder_fault`).  `error`: the stream is damaged.
             status, error = events.run(part.encoder, self.options.target_encoded_size, final=final)
             part.consumed += events.at - counted
             counted = events.at
@@ -371,7 +381,10 @@ class ClpSWriter(Writer):
         return stop
 
     def _refuse(self, status: Status, start: int, stop: int, snippet: bytes, detail: str = "") -> None:
-        """Raise for a bad record at `[start, stop)` of the unit, or count it as skipped, as `on_error` decides."""
+        """Raise for a bad record at `[start, stop)` of the unit, or count it as skipped, as `on_error` decides.
+
+        `snippet`: the beginning of the record; `detail`: words to add to the reason that `status` stands for.
+        """
         name = self._series.unit.name if self._series.unit else STDIN
         error = BadRecordError(name, self._line, status, Span(name, start, stop), snippet[:80], detail)
         if self.options.on_error == "fail":
