@@ -46,7 +46,7 @@ def to_arrow(
     """
     pa = import_pyarrow()
     check_rows(batch_rows)
-    names = choose(COLUMNS, columns)
+    names = choose(COLUMNS, columns)  # both, or the `columns`
     types = {"timestamp": pa.timestamp("ms", "UTC"), "message": pa.large_string()}
     schema = pa.schema([pa.field(name, types[name]) for name in names])
     damage: list[ExhumeError] = []
@@ -59,7 +59,7 @@ def to_arrow(
             damage.append(error)  # raised below, once the rows before it were joined to batches
 
     def batches() -> Iterator[Any]:
-        # A batch without columns has one of nulls (`_batch`): the selection drops it.
+        # Distribute the rows to batches of the usual size.  If no column is wanted, drop the nulls that `_batch` adds.
         yield from rebatched(pieces(), batch_rows, lambda batch: batch.select(schema.names))
         if damage:
             raise damage[0]

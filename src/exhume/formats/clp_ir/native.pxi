@@ -297,7 +297,7 @@ cdef class ClpIrDecoder:
         try:
             for i in range(self.ends.n >> 3):
                 stop = ends[i]
-                event = kernel_alloc(<PyTypeObject*>made, 2)
+                event = kernel_alloc(<PyTypeObject*>made, 2)  # a tuple of two items, which are set next
                 fill_row(event, 0, times[i])
                 fill_row(event, 1, self.out.data[start:stop])
                 found.append(event)
@@ -577,6 +577,7 @@ cdef class ClpIrDecoder:
                 return 0
             self.add_clue(type, i, number, CI_INSIDE, 0, needle.size)
             for at in range(1, needle.size):  # this many letters of the needle end the variable, the others follow
+                # Where the text after it is shorter, the rest may be in the next variable, which is not examined.
                 count = min(piece[i + 1].size, needle.size - at)
                 if (count == needle.size - at or piece[i + 1].mark) \
                         and self.part_stands(needle, at, count, text + piece[i + 1].start, pattern.fold):

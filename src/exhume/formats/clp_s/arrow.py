@@ -114,7 +114,7 @@ def to_arrow(
 
         search = chosen(archive, query, options, jobs)
     by_name = {item.name: item for item in _fields(archive)}
-    fields = [by_name[name] for name in choose(by_name, columns)]
+    fields = [by_name[name] for name in choose(by_name, columns)]  # all, or the `columns`
     nodes = {node for item in fields for node in item.nodes}
     counted: Counter[str] = Counter() if losses is None else losses
     if widest is not None and columns is None and len(fields) > widest:
@@ -136,6 +136,7 @@ def to_arrow(
         item.arrow_type = known.setdefault(made, made)  # equal types are one object, by which nulls are shared
         item.mixed = _is_mixed(pa, item)
     schema = pa.schema([pa.field(item.name, item.arrow_type) for item in fields])
+    # Rows of a batch: as many as are requested, or whose text is about GROUP_BYTES, or that have MOST_CELLS values.
     most = min(batch_rows, text_rows(archive, GROUP_BYTES), max(1, MOST_CELLS // max(1, len(fields))))
     groups = _groups(_tables(archive, search, nodes), most)
     return pa.RecordBatchReader.from_batches(schema, _batches(pa, archive, groups, fields, schema, counted, jobs))
@@ -270,7 +271,7 @@ def _batches(
             with suppress(ExhumeError):
                 return [makers.batch(parts)], None
             for source, _ in parts:
-                source.give_up()
+                source.give_up()  # the windows of this table
             return [makers.batch(parts)], None
         except ExhumeError as error:
             if len(parts) == 1:

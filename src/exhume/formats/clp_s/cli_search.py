@@ -256,7 +256,7 @@ def _explain(run: Run, searches: _SearchRuns, format: str) -> ExitCode:
 
 
 def plan_lines(explained: dict[str, Any], archive: ClpSArchive) -> Iterator[str]:
-    """Yield the lines of an explained plan for people."""
+    """Yield the lines of an explained plan (`Plan.explain`, with the name of the archive) for people."""
     tables = explained["tables"]
     records = sum(table["records"] for table in tables)
     read = f"{len(tables)} of {counted(explained['num_tables'], 'tables')} to read"

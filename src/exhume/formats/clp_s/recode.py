@@ -130,7 +130,7 @@ def _sections(archive: TableArchive, framing: Framing, progress: Progress, folde
         stored = framing.several(read, jobs)  # the frames of each payload: the streams, then the dictionaries
         sizes = [sum(map(spool.write, frames)) for frames in islice(stored, count)]
         for done, entry in enumerate(archive.files, 1):
-            if entry.name in STRUCTURES:
+            if entry.name in STRUCTURES:  # `structure` returns the payload and its span
                 yield entry.name, [framing.one(archive.structure(entry.name)[0])]
             elif entry.name in DICTIONARIES:
                 yield entry.name, chain([entry.part(0, min(DICTIONARY_HEAD, entry.size)).read()], next(stored))

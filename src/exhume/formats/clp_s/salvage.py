@@ -92,6 +92,7 @@ def salvage(
         with scratch_file(scratch) as file:
             kept = _KeptTables(file)
             streams = Streams(found, scratch, limits, report, partial=partial)
+            # The tables of each stream that can be read, and their frames.
             for tables, frames in streams.kept(progress, jobs):
                 kept.add(tables, frames)
             # Write a draft and verify it; leave out whatever its findings are about, until it has none.
@@ -350,7 +351,7 @@ def _default_packets(found: Fragments) -> Iterator[tuple[int, bytes]]:
     yield PacketType.ARCHIVE_INFO, b"\x81\xacnum_segments\x01"  # MessagePack of {"num_segments": 1}
     yield PacketType.ARCHIVE_FILE_INFO, b""
     types = set(found.parsed_tree.types) if found.parsed_tree is not None else set()
-    # The patterns are gone with the packets: timestamps come out as the plain numbers that are stored.
+    # The patterns are gone with the packets: whatever their id (64 are defined), times come out as stored numbers.
     pattern = {True: b"\\N", False: b"%E"}[NodeType.TIMESTAMP in types]
     patterns = range(64) if types & {NodeType.TIMESTAMP, NodeType.DATE_STRING} else range(0)
     body = packed.NUM_RANGES.pack(0) + pack_patterns([(number, pattern) for number in patterns])

@@ -84,6 +84,7 @@ def verify(archive: TableArchive, quick: bool, jobs: int, progress: Progress) ->
             yield Finding.from_error(error)
     if not quick:
         with suppress(ExhumeError):  # reported with the structures
+            # For reports of what was read: the decompressed size of the section.
             note_payload(archive.file_entry("/0").span, sum(stream.size for stream in archive.table_metadata.streams))
     total = 0
     for tasks in _stages(archive, files, quick, jobs):
@@ -117,7 +118,7 @@ def _stages(archive: TableArchive, files: Sequence[StoredRange], quick: bool, jo
         yield chain(_section_tasks(archive, files, small, quick), parts)
         yield shares
         return
-    archive.hint_streams()
+    archive.hint_streams()  # announces to the source that they will be read
     passing = WindowedCheck(archive, () if quick else tables)
     yield chain(passing.openings(), _section_tasks(archive, files, small, quick), parts, passing.tasks())
     table_list = Task(partial(check_table_list, archive, tables))
@@ -189,7 +190,7 @@ def _metadata(archive: TableArchive) -> Iterator[Finding]:
         yield checks.TRAILING_PAYLOAD.finding("metadata", span=span.sub(end, len(data)))
     try:
         dictionary = archive.timestamp_dictionary
-        for problem in archive.patterns.problems.values():
+        for problem in archive.patterns.problems.values():  # of the patterns that cannot be used
             yield Finding.from_error(problem)
         nodes = len(archive.schema_tree)
         for found in dictionary.ranges:

@@ -1,6 +1,7 @@
 """The checks of `verify` for streams (tables that are compressed together) and tables, as tasks that run in parallel.
 
-A window is a block of rows of a large table, decompressed and checked on its own.
+A window is a block of rows of a large table, decompressed and checked on its own; `rows.window(columns)` decodes one.
+`TableWindows.call` returns None if the table has to be read as a whole.
 
 Spec: clp_s.txt, Files section; the rules are in `checks`.
 """

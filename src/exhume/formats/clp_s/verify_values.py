@@ -50,7 +50,7 @@ def order(data: TableData, first: int = 0) -> Iterator[Finding]:
 def bounds(data: TableData) -> Iterator[Finding]:
     """Check that the timestamps of a table are within the range that the timestamp dictionary records for their node.
 
-    The unit of the bounds is milliseconds from 0.5.0 on and that of the values before.
+    The unit of the bounds is milliseconds from 0.5.0 on, rounded down and up, and that of the values before.
     """
     archive = data.table.archive
     for found in archive.timestamp_ranges:

@@ -73,9 +73,9 @@ class ClpSWriter(Writer):
         self._skipping = False  # whether the rest of the current line belongs to a bad record
         self._events: Ingest | None = None  # of the current unit, if it is a KV-IR stream
         self._lead = b""  # the first bytes of a unit, until they show its kind
-        self._kind: InputKind | None = None
+        self._kind: InputKind | None = None  # of the unit, once it is known
         self._state = "open"  # or "finished", "aborted"
-        keep_freed_memory()
+        keep_freed_memory()  # buffers are allocated and freed all the time
         self._series = Series(self.target, options)
         self._encoders = BlockEncoders(options)
 

@@ -231,7 +231,7 @@ def to_arrow(
         return pa.RecordBatchReader.from_batches(
             wide.schema(), wide.batches(_rows(archive, losses), batch_rows, counted)
         )
-    wanted = chosen(known, choose(known, columns))
+    wanted = chosen(known, choose(known, columns))  # `choose`: all names, or the `columns`
     schema = wanted.schema
     damage: list[ExhumeError] = []
 
@@ -249,7 +249,8 @@ def to_arrow(
         return batch.select(schema.names)
 
     def batches() -> Iterator[Any]:
-        yield from rebatched(pieces(), batch_rows, formed)  # joining copies: a thread for it costs more than it saves
+        # Distribute the rows to batches of the usual size.  Joining copies: a thread for it costs more than it saves.
+        yield from rebatched(pieces(), batch_rows, formed)
         if damage:
             raise damage[0]
 

@@ -107,7 +107,7 @@ class LineEncoders:
             worker = _Worker(self._names)
         for tree, order, count in zip(worker.trees, self._order, known, strict=True):
             for number in range(len(tree), count):
-                tree[order[number]] = number + 1
+                tree[order[number]] = number + 1  # the root is 0
         before = worker.encoder.events
         end = worker.encoder.feed(data, 0)
         return Encoded(worker.encoder.take(), worker.encoder.events - before, end, known, worker)

@@ -6,7 +6,7 @@
 # the nodes of two trees, of the logger (auto) and of the user.  A leaf is a key of an event and its value.  A slot is
 # shared by keys with the same parent and name, which differ in type: an event may have only one of them.  An encoded
 # string is a log type (text with marks, one byte each, in place of variables) and the variables.  `EncBuf` and `Out`
-# are growing buffers of bytes.
+# are growing buffers of bytes: `put` and `put_...` append to an `Out` that has the space, `ir_add` makes space first.
 #
 # Conventions of the functions that read tokens: `at` or `place` is the offset of the current token and `after` its end.
 # `place` is moved to the token with the fault, if there is one.  The result is 0, a fault (`IR_...`), or -1 if the
@@ -306,7 +306,7 @@ cdef inline void ir_copy(char* to, const char* text, Py_ssize_t size) noexcept n
         memcpy(to, &low, sizeof(low))
         memcpy(to + size - sizeof(high), &high, sizeof(high))
     elif size > 0:
-        to[0] = text[0]
+        to[0] = text[0]  # up to three bytes: the first, the middle and the last one
         to[size >> 1] = text[size >> 1]
         to[size - 1] = text[size - 1]
 
@@ -554,7 +554,7 @@ cdef class KvIrDecoder:
     cdef IrColumns columns
     cdef readonly int refused   # why the encoder rejected a record
     cdef int32_t open[IR_MAX_DEPTH + 1]     # nodes of the open objects
-    cdef uint8_t digits[400]    # text of the current number, in case it is a time
+    cdef uint8_t digits[400]    # text of the current number, in case it is a time; a double takes up to 320 bytes
     cdef bint busy              # whether a thread is in `run`
     cdef dict arrays            # text -> (list, whether it has lists or dicts), see `array`
     cdef object loads           # `units.array_value`

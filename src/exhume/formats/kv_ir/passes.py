@@ -128,7 +128,7 @@ class Units:
         self._data = held.take()
         if len(self._data) > before:
             return True
-        if isinstance(self.damage, SourceError):
+        if isinstance(self.damage, SourceError):  # the file cannot be read: that is no fault of a unit
             raise self.damage
         return False
 
@@ -138,7 +138,8 @@ class Units:
         if not head:
             return 0
         try:
-            end = at + self.parse_token(head.ljust(TOKEN, b"\0"), 0, MOST_STATED)[2]  # missing bytes of a length are 0
+            # Missing bytes of a length count as 0, so that the end is a lower bound.
+            end = at + self.parse_token(head.ljust(TOKEN, b"\0"), 0, MOST_STATED)[2]
         except LayoutError:
             return 0
         return max(0, min(end, self._most) - len(self._data))

@@ -391,7 +391,7 @@ cdef class KvIrEncoder:
         key = (parent, PyUnicode_DecodeUTF8(<const char*>token.key, token.key_size, NULL), type)
         found = tree.get(key)
         if found is None:
-            found = tree[key] = len(tree) + 1
+            found = tree[key] = len(tree) + 1  # the root is 0
             ir_put(&self.out, type, 0, 0)
             ir_put_number(&self.out, -1 - parent if auto else parent,
                           CLP_KV_IR_TAGS_PARENT_1, CLP_KV_IR_TAGS_PARENT_2, CLP_KV_IR_TAGS_PARENT_4, 0)

@@ -254,7 +254,7 @@ class KvIrWriter(StreamWriter):
             triple = (parent, name, type)
             node = known.get(triple) or new.get(triple)
             if node is None:
-                node = new[triple] = len(known) + len(new) + 1
+                node = new[triple] = len(known) + len(new) + 1  # the root is 0
                 made.append(build_node(type, parent, _stored(name), auto=auto))
             if stored is None:
                 yield from self._pairs(value, node, auto, made, new, depth + 1)

@@ -90,6 +90,7 @@ cdef inline bint same_bytes(const void* one, const void* other, size_t size) noe
         memcpy(&high, p + size - sizeof(high), sizeof(high))
         memcpy(&also_high, q + size - sizeof(high), sizeof(high))
         return ((low ^ also_low) | (high ^ also_high)) == 0
+    # Up to three bytes: the first, the middle and the last one.
     return size == 0 or (p[0] == q[0] and p[size >> 1] == q[size >> 1] and p[size - 1] == q[size - 1])
 
 
@@ -131,7 +132,10 @@ cdef struct EncDictionary:
 
 
 cdef inline uint64_t enc_hash_bytes(const unsigned char* p, size_t size) noexcept nogil:
-    """A hash of some bytes with a seed that differs in each process, so that no input can be made to collide."""
+    """A hash of some bytes with a seed that differs in each process, so that no input can be made to collide.
+
+    The multipliers are the golden ratio and those of MurmurHash3, which mix the bits of words well.
+    """
     cdef uint64_t h = enc_hash_seed ^ (<uint64_t>size * <uint64_t>0x9E3779B97F4A7C15)
     cdef uint64_t word
     cdef uint32_t low, high

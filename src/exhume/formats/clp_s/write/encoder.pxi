@@ -945,7 +945,7 @@ cdef class ClpsEncoder:
             return 0
         if token.kind == T_FLOAT:
             return self.call_timestamp(token, False)
-        if token.flags & F_ABOVE_I64:
+        if token.flags & F_ABOVE_I64:  # no time has such a number
             return E_BAD_TIMESTAMP
         magnitude = <uint64_t>token.number if token.number >= 0 else 0 - <uint64_t>token.number
         # An integer: seconds, unless that is more than 1000 years of 31536000 seconds; then milliseconds, by the same
@@ -1508,7 +1508,8 @@ cdef class ClpsEncoder:
             else:
                 enc_buf_u64(&column.a, <uint64_t>self.records)
             self.size += 8
-        # The ordered columns, by `sources`; then the unordered ones, in the order of their tokens.
+        # The ordered columns, by `sources`, which count the record's number as a value; then the unordered ones, in the
+        # order of their tokens.
         ordered += at
         for i in range(at, ordered):
             self.put_value(&table.columns[i], &tape[(<int32_t*>self.ordered_tokens.p)[sources[i] - at]])
@@ -1589,6 +1590,7 @@ cdef class ClpsEncoder:
     cdef bint is_full(self, int64_t target) except -1 nogil:
         """Whether the archive is complete: it has the target size, or a section grows too large for readers."""
         cdef size_t most = self.pending_size + self.num_pending * sizeof(uint64_t)  # by which the variables may grow
+        # Variables that wait are not counted yet: look them up if they might decide.
         if self.num_pending and (self.size + <int64_t>most >= target
                                  or self.variables.data.n + most >= ENC_SPLIT_TEXT):
             self.settle()

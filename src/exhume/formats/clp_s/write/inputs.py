@@ -221,6 +221,7 @@ def read_ahead(
     Other threads read them, a bounded number of chunks in advance.  An error of an input is raised after its chunks.
     """
     threads = max(1, (jobs or cpu_count()) - 1)
+    # One iterator after the other, each of them read by another thread.
     for pieces in iterate_ahead((read_pieces(source, as_is=as_is, limits=limits) for source in sources), threads):
         yield from pieces
         yield None

@@ -50,7 +50,8 @@ cdef inline bint enc_is_space(unsigned char c) noexcept nogil:
 cdef inline int enc_utf8_length(const unsigned char* p) noexcept nogil:
     """Size of the well-formed UTF-8 sequence at `p` (a lead byte above 0x7F); 0 if there is none.
 
-    It does not read past a NUL byte, so it is safe at the end of data that has one after it.
+    Overlong forms, surrogates and code points above U+10FFFF are not well-formed.  It does not read past a NUL byte, so
+    it is safe at the end of data that has one after it.
     """
     cdef unsigned char c = p[0]
     if c < 0xC2:
@@ -199,6 +200,7 @@ cdef int enc_run_program(EncProgram* program, const unsigned char* p, size_t siz
                 nanoseconds *= 10
                 count += 1
         else:  # a number of two digits; a day may have a space before one digit
+            # `e` needs the space; without it, a day of `f` begins with 1 to 3, because its pattern prints no zero.
             if end - p < 2:
                 return 0
             if p[0] == 0x20 and (op == c'e' or op == c'f'):

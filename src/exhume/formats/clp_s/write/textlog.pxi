@@ -51,7 +51,8 @@ cdef inline bint txt_is_utf8(const unsigned char* p, const unsigned char* end) n
 cdef int txt_replace(EncBuf* out, const unsigned char* p, const unsigned char* end, size_t* middle) except -1 nogil:
     """Write the text to `out` with U+FFFD for each byte that is not UTF-8, and the original bytes after that.
 
-    These start at `middle`: for each U+FFFD the bytes as hexadecimal digits, with dots between them.
+    These start at `middle`: for each U+FFFD the bytes as hexadecimal digits, with dots between them; one that was in
+    the text has its own three bytes there.
     """
     cdef const unsigned char* start = p
     cdef int n
