@@ -84,7 +84,7 @@ def verify(archive: TableArchive, quick: bool, jobs: int, progress: Progress) ->
             yield Finding.from_error(error)
     if not quick:
         with suppress(ExhumeError):  # reported with the structures
-            # For reports of what was read: the decompressed size of the section.
+            # For `exhume map`, which verifies first: the decompressed size of the section.
             note_payload(archive.file_entry("/0").span, sum(stream.size for stream in archive.table_metadata.streams))
     total = 0
     for tasks in _stages(archive, files, quick, jobs):

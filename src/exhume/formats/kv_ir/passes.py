@@ -128,7 +128,7 @@ class Units:
         self._data = held.take()
         if len(self._data) > before:
             return True
-        if isinstance(self.damage, SourceError):  # the file cannot be read: that is no fault of a unit
+        if isinstance(self.damage, SourceError):  # the file cannot be read: not a fault of a unit
             raise self.damage
         return False
 
