@@ -300,8 +300,9 @@ def mapped(source: Source) -> Any:
 
     A file that gets shorter while it is mapped ends the process (SIGBUS), as with every program that maps it.
     """
+    # Mapped pages are read without a call, so an observer could not be notified of them.
     number = source.fileno() if source.size > SMALL and activity.current is None else None
-    if number is None or source.origin % mmap.ALLOCATIONGRANULARITY:
+    if number is None or source.origin % mmap.ALLOCATIONGRANULARITY:  # a mapping begins at a multiple of that
         return source.read_at(0, source.size)
     try:
         return mmap.mmap(number, source.size, access=mmap.ACCESS_READ, offset=source.origin)

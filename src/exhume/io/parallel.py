@@ -162,8 +162,8 @@ def map_ordered(
     """`function(item)` for each item, in order, on `jobs` threads (1: in the caller; 0: one per core).
 
     The caller's thread is one of them: while the next result is pending, it makes a call itself instead of waiting.
-    Per result that saves two switches between threads, which is most of what small tasks would gain.  The others have
-    its context variables.
+    This saves two switches between threads per result; for small tasks, they would cost most of what the threads gain.
+    The other threads have the context variables of the caller.
 
     At most `ahead` items (default `2 * jobs`) are in progress or waiting, which bounds memory.  An error of
     `items` is raised after the results of the items before it.  Abandoning the iterator drops what has not started and

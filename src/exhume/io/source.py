@@ -389,6 +389,7 @@ def plan_reads(ranges: Sequence[tuple[int, int]], *, max_gap: int, max_size: int
         start, end = ranges[index]
         if plan:
             last_start, last_end, members = plan[-1]
+            # A range joins if the read stays within `max_size`, or does not grow.
             if start - last_end <= max_gap and max(end, last_end) - last_start <= max(max_size, last_end - last_start):
                 plan[-1] = (last_start, max(end, last_end), [*members, index])
                 continue

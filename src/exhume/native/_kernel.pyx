@@ -230,7 +230,10 @@ def find_range(const unsigned char[::1] payload not None, bytes start, bytes sto
 
 cdef inline Py_ssize_t put_terminated(char* target, Py_ssize_t written, Py_ssize_t room, chars data, Py_ssize_t size,
                                       Record* record, const unsigned char* end, Py_ssize_t end_size) noexcept nogil:
-    """Writes a record and its terminator at `written`; returns the offset after them."""
+    """Writes a record and its terminator (`end`) at `written`; returns the offset after them.
+
+    `room` and `size` are the bytes of `target` and `data`.
+    """
     cdef Py_ssize_t length = record.data_end - record.data_start
     copy(target + written, data + record.data_start, length,
          written + 32 <= room and record.data_start + 32 <= size)
@@ -411,7 +414,10 @@ def copy_parts(unsigned char[::1] room not None, list parts not None):
 
 
 def next_block(const unsigned char[::1] data not None, int64_t start, int64_t stop, uint64_t largest, int highest):
-    """Return the first position in `[start, stop)` where a ZS block could start; `stop` if there is none."""
+    """Return the first position in `[start, stop)` where a ZS block could start; `stop` if there is none.
+
+    `largest` is the most bytes of its body, `highest` its highest level.
+    """
     cdef chars raw = pointer(data)
     cdef int64_t at = start, size = data.shape[0]
     cdef ZsBlock block

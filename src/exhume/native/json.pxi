@@ -1,8 +1,9 @@
 # JSON of text and bytes, as `exhume.io.jsonout` prints them: ASCII only, other characters as \uXXXX.  `Out` is a growing
 # buffer: `reserve` makes space for a number of bytes, `put` appends within that, `add` does both.
 
-# What `json.dumps` writes for a byte of ASCII, as in ESCAPE: 0 for the byte itself, `u` for \u00XX, else the letter after
-# a backslash.
+# What `json.dumps` writes for a byte of ASCII: 0 for the byte itself, `u` for \u00XX, else the letter after a backslash.
+# ESCAPE (clp_s/read/native.pxi) is such a table for the records of clp-s, which leaves 0x7F as it is; `json.dumps` does
+# not.
 cdef uint8_t[256] json_escape
 memcpy(json_escape, ESCAPE, 256)
 json_escape[0x7F] = c"u"
@@ -51,7 +52,7 @@ cdef inline int utf8_broken(const uint8_t* p, int64_t size) noexcept nogil:
 
 cdef inline int utf8_sequence(const uint8_t* p, int64_t size) noexcept nogil:
     """Bytes of the character of several bytes at `p`, 0 if there is none."""
-    cdef uint8_t[4] last
+    cdef uint8_t[4] last  # a copy with zeros after it, since `enc_utf8_length` (scanning.pxi) reads up to four bytes
     if size >= 4:
         return enc_utf8_length(p)
     memset(last, 0, 4)
@@ -65,8 +66,8 @@ cdef int json_text(Out* out, const uint8_t* p, int64_t size, bint replaces) noex
     """
     cdef const uint8_t* end = p + size
     cdef uint32_t code
-    cdef uint8_t how
-    cdef int step
+    cdef uint8_t how  # the byte, then its escape in `json_escape`
+    cdef int step  # bytes of a character
     cdef char* to
     if not reserve(out, 6 * size + 6):  # \uXXXX for each byte at most
         return -1

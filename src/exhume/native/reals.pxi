@@ -71,6 +71,7 @@ cdef void real_digits(uint64_t bits, uint64_t* digits, int* exponent) noexcept n
             return
     else:
         whole, binary = fraction, -1074
+    # `is_narrow`: the double below is nearer than the one above, as the double is a power of two.
     # `lower` and `upper` bound the decimals that read back as this double, which is `value`: four times each, scaled by a
     # power of ten.  The constants are logarithms: log10(2) and log10(4/3) times 2^22, log2(10) times 2^19.
     is_even = not whole & 1
@@ -83,7 +84,8 @@ cdef void real_digits(uint64_t bits, uint64_t* digits, int* exponent) noexcept n
     if not is_even:
         lower += 1
         upper -= 1
-    # A decimal with one digit less, if exactly one is within the bounds; else the closer of two.
+    # A decimal with one digit less, if exactly one is within the bounds; else the closer of two.  `under` and `over`:
+    # whether the candidate below the value, and the one above it, are within the bounds.
     whole = value >> 2
     if whole >= 10:
         tenth = whole // 10

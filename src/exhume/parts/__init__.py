@@ -11,7 +11,8 @@ and may have `TAKES` (the names of the options that `items` has and `table` has 
 (where parts have keys) and `PARTS_LACK_COLUMNS = True` (where the table of a part has fewer columns than that of the
 whole).
 
-The argument `part` is a `Part.selection`, a small picklable tuple; `()` means the whole archive.
+The argument `part` is a `Part.selection`, a small picklable tuple; `()` means the whole archive.  `options` are those
+of reading, by name (`partition.ReadingOptions`).
 """
 
 from __future__ import annotations

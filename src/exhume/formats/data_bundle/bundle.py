@@ -136,7 +136,8 @@ class View:
         if shard.is_flat:
             start = shard.header.data_offset + row.meta.offset
             return shard.source.span(start, start + row.meta.size)
-        # The records that the file overlaps; those of zeros have no place.
+        # The records that the file overlaps; those of zeros have no place.  A shard has, by record, its start in the
+        # stream (`starts`) and in the file (`places`), and the end of its stored bytes at the latest (`bounds`).
         from bisect import bisect_left, bisect_right
 
         first = max(0, bisect_right(shard.starts, row.meta.offset) - 1)

@@ -114,7 +114,7 @@ def _directory(archive: DataBundleArchive, name: str) -> Iterator[Entry]:
         yield first
         yield from found
     elif name.strip("/"):
-        archive.match([name.strip("/")])  # for a name that does not exist, it names a similar one
+        archive.match([name.strip("/")])  # if the name does not exist, it raises an error that names a similar one
         if archive.stat(name).kind != "directory":
             raise EntryNotFoundError("not a directory", span=Span(archive.name, 0, 0), actual=shorten(name))
 
@@ -192,6 +192,7 @@ def _row(archive: DataBundleArchive, rows: Mapping[str, FileRow], name: str, seq
     return row
 
 
+# `values`: the class of a command's options; `without_effect`: by command and option, those without effect next to it.
 CLI = FormatCli(
     options=OPTIONS,
     values={"list": ListOptions, "cat": CatOptions},

@@ -104,6 +104,7 @@ class Content:
     def _is_large(self, index: int) -> bool:
         """Whether a record is decompressed in chunks; the files in the last one state how much it contains at least."""
         end = self._ends[-1] if self._ends and index + 1 == len(self._shard.starts) else 0
+        # Arguments: the record, how many of its bytes are wanted, the fewest that it is known to have.
         return self._shard.is_large(index, _NO_END, end - self._shard.starts[index])
 
     def _look_through(self, extent: _Extent) -> Iterator[_ExtentResult]:

@@ -134,7 +134,7 @@ def _next_start(source: Source, header: ShardHeader, at: int, stop: int) -> int:
         return stop  # a record could start at any byte
     at = align(at, step)
     while at < stop:
-        window = source.read_up_to(at, min(WINDOW, stop - at) + 2)
+        window = source.read_up_to(at, min(WINDOW, stop - at) + 2)  # `_could_start` examines two further bytes
         for offset in range(0, len(window), step):
             if _could_start(window, offset, header):
                 return min(stop, at + offset)

@@ -183,7 +183,7 @@ def file_key(path: str) -> FileKey:
 def parse_file_key(key: bytes) -> FileKey:
     """Split the key of a file row.  Raises `WireError`."""
     try:
-        raw, end = read_file_key(key, 1, len(key))
+        raw, end = read_file_key(key, 1, len(key))  # after the byte of the table
     except LayoutError as error:
         raise _refused(error) from error
     if end != len(key):
@@ -193,14 +193,14 @@ def parse_file_key(key: bytes) -> FileKey:
 
 def _whole(part: Escaped) -> bytes:
     """Return an escaped string: its chunks, which were separated by escaped zero bytes."""
-    text: Any = part.text  # of bytes, bytes
+    text: Any = part.text  # a range of the key: bytes, as the key is
     return text if part.more is None else b"\0".join((text, *(chunk.text for chunk in part.more)))
 
 
 def parse_record_key(key: bytes) -> tuple[int, int]:
     """Shard number and offset of the key of a record row.  Raises `WireError`."""
     try:
-        end, shard_index, offset = flat_record_key(key, 1, len(key))
+        end, shard_index, offset = flat_record_key(key, 1, len(key))  # after the byte of the table
     except LayoutError as error:
         raise _refused(error) from error
     if end != len(key):

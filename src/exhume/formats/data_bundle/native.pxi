@@ -1,5 +1,6 @@
 # The DataBundle part of the kernel: rows of an index.  `exhume.formats.data_bundle.pykernel` is the pure-Python form,
-# with the documentation.
+# with the documentation.  A key has a directory and a name, each with a marker after it: 0 is the end, and 0xff says that
+# a zero byte and more of the string follow.
 
 cdef enum:
     BUNDLE_MOST_PATH = 4096  # bytes; longer paths are left to Python
@@ -65,8 +66,8 @@ def bundle_file_row(
     fill_row(meta, 2, found[DATA_BUNDLE_FILE_METADATA_NAMES_SHARD_UNCOMPRESSED_OFFSET])
     fill_row(meta, 3, found[DATA_BUNDLE_FILE_METADATA_NAMES_UNCOMPRESSED_SIZE])
     fill_row(meta, 4, found[DATA_BUNDLE_FILE_METADATA_NAMES_CRC32C])
-    fill_row(meta, 5, None)
-    fill_row(meta, 6, ())
+    fill_row(meta, 5, None)  # user_data
+    fill_row(meta, 6, ())    # unknown
     row = kernel_alloc(<PyTypeObject*>row_type, 3)
     fill_row(row, 0, bundle_text(path, size, "surrogateescape"))
     fill_row(row, 1, meta)
@@ -84,7 +85,7 @@ def bundle_record_row(
     cdef uint64_t found[BUNDLE_NUMBERS]
     cdef int seen = bundle_numbers(value, len(value), found)
     cdef bint placed = seen >> DATA_BUNDLE_RECORD_METADATA_NAMES_SHARD_BYTE_OFFSET & 1
-    if seen < 0 or seen >> DATA_BUNDLE_RECORD_METADATA_NAMES_ALL_ZEROS > 1:
+    if seen < 0 or seen >> DATA_BUNDLE_RECORD_METADATA_NAMES_ALL_ZEROS > 1:  # a field with a higher number than all_zeros
         return None
     if placed == (seen >> DATA_BUNDLE_RECORD_METADATA_NAMES_ALL_ZEROS):
         return None  # neither, or both (then the last one counts): left to Python
@@ -99,7 +100,8 @@ def bundle_record_row(
         or parts.shard_uncompressed_offset != found[DATA_BUNDLE_RECORD_METADATA_NAMES_SHARD_UNCOMPRESSED_OFFSET]
     ):
         return None
-    # The fields of `RecordMetadata` and `RecordRow`.
+    # The fields of `RecordMetadata` (shard_index, offset, byte_offset, all_zeros, unknown) and of `RecordRow` (offset,
+    # byte_offset, meta).
     offset, place = parts.shard_uncompressed_offset, None
     if placed:
         place = found[DATA_BUNDLE_RECORD_METADATA_NAMES_SHARD_BYTE_OFFSET]

@@ -29,6 +29,7 @@ def probe(source: Source | Tree) -> Identification | None:
         return None
     names = [*source.files(), *source.names(INDEX)]
     shards = [name for name in names if shard_number(name) is not None]
+    # `name[6:]`: without "index/".
     index = [name for name in names if name.startswith("index/") and classify_name(name[6:])[0] != "other"]
     if not shards and not index:
         return None

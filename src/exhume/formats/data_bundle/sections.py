@@ -134,7 +134,8 @@ def _file_row(archive: OpenBundle, table: Table, handle: Handle, chain: Sequence
     field, block = chain[-1].span, table.read_block(handle)
     assert field is not None
     assert block is not None
-    # The entry of the block (`Item`) that contains the field: the last that starts at or before it.
+    # The entry of the block that contains the field: the last that starts at or before it.  Entries are items: (key,
+    # 2^64 - 1 minus (sequence << 8 | type), rank, offset in the block, value, place).
     at = field.payload[0] if field.payload is not None else field.start - block.span.start
     item = max((item for item in table.block_items(block, 0)[0] if item[3] <= at), key=lambda item: item[3])
     key, sequence = item[0], ((1 << 64) - 1 - item[1]) >> 8

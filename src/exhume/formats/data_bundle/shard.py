@@ -245,7 +245,7 @@ class Shard:
         if self.is_flat:
             yield from self._read_flat(start, stop, chunk)
             return
-        slices = self._slices(start, stop)
+        slices = self._slices(start, stop)  # (record, start, end); `end` is the least size that the record must have
         for large, places in groupby(slices, lambda place: self.is_large(place[0], place[2] - place[1], place[2])):
             if large:
                 for place in places:

@@ -345,7 +345,11 @@ def _check_places(shard: Shard) -> Iterator[Finding]:
 
 
 def _check_cover(shard: Shard, row: FileRow) -> Iterator[Finding]:
-    """Yield a finding if records (or the flat data) do not cover a file; the last record is checked when it is read."""
+    """Yield a finding if records (or the flat data) do not cover a file.
+
+    Rows state where records start, so the end of the last one is known only by decoding it (`_last_size`).  If that
+    fails, there is no finding here: reading the record reports it.
+    """
     end = row.meta.offset + row.meta.size
     where = Span(shard.source.name, 0, 0)
     if end >= 1 << 64:

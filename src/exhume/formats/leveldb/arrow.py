@@ -104,7 +104,8 @@ def to_arrow(
 
     Live rows by column family and key, chosen by `start <= key < stop` and `prefix` through the index, raising at the
     first damage.  `losses` counts a log that is absent, and values above the limit `payload_size`, which are null;
-    without it, such a value raises `LimitExceededError`.  `sequence` selects the state as of that sequence number, and
+    without it, such a value raises `LimitExceededError`.  `columns` are names of columns (default: all but `columns`);
+    a batch has at most `batch_rows` rows.  `sequence` selects the state as of that sequence number, and
     `all_versions` every version that any file still holds; both read the whole database and skip what is damaged,
     which `losses` counts.  `jobs` threads share an undamaged database, with the same batches (0: one per core).  Raises
     `QueryError` when `all_versions` and `sequence` are both given, and `EntryNotFoundError` for an unknown column.
@@ -116,6 +117,7 @@ def to_arrow(
     types = _types(pa)
     names = choose(types, [name for name in types if name != "columns"] if columns is None else columns)
     schema = pa.schema([pa.field(name, types[name]) for name in names])
+    # Keys that start with `prefix` are a range, too: its bounds and those of the caller are combined.
     stop = _earlier(stop, prefix)
     start = max(start or b"", prefix or b"") or None
 
@@ -322,18 +324,21 @@ class _RowPlaces:
             return known[what]
 
         for blocks, origin, codecs in rows.origins:
-            if blocks is None or codecs is None:
+            if blocks is None or codecs is None:  # a place in a log: both are None
                 # Comparing by `id` is safe: each origin exists as long as the rows that refer to it.
                 kinds.append(kind(id(origin), origin))
                 offsets.append(origin.offset)
                 continue
             handles = blocks.handles
+            # The kind of each codec; its first place is (table, handle, codec), from which `places_of` makes a `Place`.
             numbers = {
                 codec: kind((id(origin), codec), (origin, handles[codecs.index(codec)], codec))
                 for codec in dict.fromkeys(codecs)
             }
             kinds += map(numbers.__getitem__, codecs)
-            offsets += map(origin.source.origin.__add__, handles.offsets)
+            offsets += map(
+                origin.source.origin.__add__, handles.offsets
+            )  # offsets in the table become those in its file
         # per row: its block or record, numbered across all origins
         which = numpy.frombuffer(rows.numbers(PLACE), numpy.int64)
         self.kinds = places_of(firsts)

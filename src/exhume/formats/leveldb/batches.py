@@ -5,6 +5,9 @@ sequence number, its version counter.  The sequence rule says how the operations
 next number (LevelDB, RocksDB), all take the same (dacha), or each part of a transaction takes one (RocksDB policies
 WritePrepared and WriteUnprepared).  No file states the rule, so it is recognized here.
 
+Operations become items: (key, inverted, rank, offset in the batch, value, place).  `inverted` is 2^64 - 1 minus
+(sequence << 8 | type), so that the newest sorts first; `rank` is the order of batches, for items that are equal so far.
+
 Spec: LevelDB db/write_batch.cc; RocksDB db/write_batch.cc; the sequence rules: `docs/formats/leveldb.md`.
 """
 
@@ -37,7 +40,7 @@ Unused = tuple[Status, int, LogItems | list[Item]]
 class LoadedLog:
     """A log in memory."""
 
-    number: int
+    number: int  # the one in the name of its file
     items: dict[int, LogItems] = field(default_factory=dict)  # of the state, by column family, sorted
     ranges: list[RangeDeletion] = field(default_factory=list)  # of the state
     unused: list[Unused] = field(default_factory=list)
@@ -90,7 +93,8 @@ class WriteBatches:
 
     def take(self, block: bytes, at: int, base: int, rank: int) -> tuple[int, int]:
         """Add the batches of single writes at `at` in a block of the log; return how many they are, and where they end.
-        See `LogItems.add_writes`.
+
+        `base` is the offset of the block in the file, `rank` that of the first item.  See `LogItems.add_writes`.
         """
         count, at, first, highest, kinds = self.items.add_writes(block, at, base, rank)
         if count:
@@ -135,7 +139,8 @@ def rule_of(batches: list[Batch | WriteBatches], is_dacha: Callable[[], bool]) -
         return SequenceRule.PER_SUB_BATCH, "transactions are written before they are committed"
     per_operation = per_batch = 0
     for one, following in itertools.pairwise(batches):
-        if one.stated > 1 and not one.marks:  # others take one number by either rule
+        # A batch with one operation takes one number by either rule; one with marks may take none for some operations.
+        if one.stated > 1 and not one.marks:
             per_operation += following.sequence == one.sequence + one.stated
             per_batch += following.sequence == one.sequence + 1
     if per_operation or per_batch:

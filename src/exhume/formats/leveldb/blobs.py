@@ -140,8 +140,8 @@ class BlobFile:
     def _read(self, offset: int, size: int, stored: bytes | None, span: Span) -> bytes | LargeValue:
         """Return the value stored in `size` bytes at `offset`.
 
-        `stored` has these bytes if they were already read. A value above the limit `payload_size` becomes a
-        `LargeValue`, which is read in chunks.
+        `stored` has these bytes if they were already read. A large value (see `large_content`), or one above the limit
+        `payload_size`, becomes a `LargeValue`, which is read in chunks.
         """
         compression, limits = self.header.compression, self.limits
         if not compression and stored is not None:
@@ -149,11 +149,12 @@ class BlobFile:
         head = self.source.read_at(offset, min(size, HEAD)) if stored is None else stored[:HEAD]
         found = block_codec(head, compression, family="rocksdb", version=SIZED)
         content = large_content(self.source, (offset, size), head, found, limits)
-        # Three ways: in chunks if it is large, else at once, else in chunks after all.
+        # Three ways: in chunks if it is large, else at once, else in chunks after all.  `tail` reads the content to its
+        # end and returns its size first.
         try:
             if content is not None:
                 return LargeValue(content.tail(1)[0], content.pieces, limits, span)
-        except LimitExceededError:
+        except LimitExceededError:  # above the limit `expansion`
             if size > limits.payload_size:
                 raise
         if stored is None:
@@ -164,7 +165,7 @@ class BlobFile:
         except LimitExceededError:
             # Its few stored bytes expand above the limit `payload_size`.
             forced = large_content(self.source, (offset, size), head, found, limits, forced=True)
-            if content is not None or forced is None:
+            if content is not None or forced is None:  # in chunks it has failed already, or is not possible
                 raise
             return LargeValue(forced.tail(1)[0], forced.pieces, limits, span)
 
@@ -251,7 +252,7 @@ def rows_of(source: Source, file: DbFile, limits: Limits) -> LoadedLog:
     They have no sequence numbers: of several records of a key, the first counts, as files are written newest first.
     """
     log, blobs = LoadedLog(file.number, evidence="a blob file has no sequence numbers"), BlobFile(source, limits)
-    # The constant fields of a place, which only single writes of a log use.
+    # The constant fields of a place (file, number, checksum, referenced, operations), which only single writes use.
     items = LogItems(Place, (source.name, file.number, Verdict.GOOD, True, ()))
     try:
         for rank, record in enumerate(blobs.records(log.recorded)):
@@ -263,6 +264,7 @@ def rows_of(source: Source, file: DbFile, limits: Limits) -> LoadedLog:
             )  # fmt: skip
             # The value stays in the file: make the reference that an entry of a table would have.
             index = layout.build_blob_index(file.number, record.value_at, record.len_value, blobs.header.compression)
+            # (key, inverted type, rank, offset in the record, value, place), see `table.Item`
             items.append((record.key, _TOP - ValueTypes.BLOB_INDEX, rank, 0, index, place))
     except (FormatError, UnsupportedFeatureError) as error:
         log.error = error

@@ -143,7 +143,7 @@ def block_codec(
             return BlockCodec("deflate")
         case Compressions.ZLIB if version < 2:
             return BlockCodec("deflate", dictionary=dictionary or b"")
-        case Compressions.ZSTD | Compressions.EARLY_ZSTD if contents.startswith(ZSTD_MAGIC):
+        case Compressions.ZSTD | Compressions.EARLY_ZSTD if contents.startswith(ZSTD_MAGIC):  # no size before the frame
             return BlockCodec("zstd")
         case _ if (codec := _SIZED.get(compression)) is not None:
             size, start = _stated_size(contents, wide=version < 2 and codec == "lz4")

@@ -380,6 +380,7 @@ def _line(one: Version, mark: str = "") -> Iterator[bytes]:
     yield f"{mark}\n".encode()
 
 
+# `values`: the class of a command's options; `without_effect`: by command and option, those without effect next to it.
 CLI = FormatCli(
     options=OPTIONS,
     values={"list": ListOptions, "cat": CatOptions, "search": LevelDbSearchOptions},

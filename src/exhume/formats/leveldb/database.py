@@ -259,6 +259,7 @@ class Database(LiveDatabase):
         if unreferenced:  # those come last, file by file
             versions = iter(sorted(versions, key=self.version_key))
         ranges = list(self.live_state(checks.ignore).ranges)
+        # By the first three parts of the sort key: column family, whether the key is invalid, key.
         for (family, *_), group in itertools.groupby(versions, lambda version: self.version_key(version)[:3]):
             # The newest version up to `sequence`; if it is a merge operand, also the older ones down to a base value.
             chain: list[Version] = []
@@ -291,7 +292,7 @@ class Database(LiveDatabase):
         A chain is a list of merge operands, newest first, then the base value if there is one.
         """
         head = chain[0]
-        if head.part[0] == ValueTypes.VALUE:
+        if head.part[0] == ValueTypes.VALUE:  # `part`: (type, bytes), a value that was read counts as a plain one
             return head
         versions = [one.part for one in chain]
         value = self.resolve_value(head.column_family, head.key, versions)

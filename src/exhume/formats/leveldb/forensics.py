@@ -122,7 +122,7 @@ def _sound_survey(table: Table) -> TableSurvey | None:
 
     Raises an error for a damaged index.
     """
-    first = last = None
+    first = last = None  # `facts`: (first key, last key, highest sequence number)
     for at in range(0, len(table.strict_index), PIECE):  # PIECE blocks, and the following one
         rows = LeveldbRows()
         found = rows.facts() if table.add_blocks(rows, table.strict_index[at : at + PIECE + 1]) else None

@@ -225,6 +225,7 @@ def large_content(
     from exhume.codecs.passing import StoredContent
 
     offset, size = place
+    # The decompressed size, if it is stated: before the codec's bytes, or by Snappy itself.
     size_of_all = found.size or (snappy_size(head)[0] if found.codec == "snappy" else 0)
     least = min(LARGE_AND_SLOW if found.codec in SLOW else LARGE, limits.payload_size)
     if found.dictionary or (max(size, size_of_all) <= least and not forced):
@@ -271,7 +272,7 @@ def inflated(stored: bytes | memoryview, span: Span, limits: Limits, least: int)
 def record_pieces(
     source: Source, places: Sequence[tuple[int, int]], start: int, stop: int, *, is_compressed: bool
 ) -> Iterator[bytes]:
-    """The bytes `[start, stop)` of the content of a log record, whose stored bytes are at these places of the file.
+    """The bytes `[start, stop)` of the content of a log record, whose stored bytes are at `places`: (start, end) each.
 
     Raises `SourceError`, and `CodecError` for a file that changed.
     """

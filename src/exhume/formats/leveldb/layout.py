@@ -81,7 +81,8 @@ def parse_footer(tail: bytes, where: Span, origin: int = 0) -> Footer | None:
             return Footer("leveldb", 0, "crc32c", meta, index, start, LEVELDB_FOOTER, bytes(handles.padding))
         if (name := UNREAD_TABLES.get(bytes(raw.magic))) is not None:
             raise checks.TABLE_KIND.error(span=where, expected="a table of blocks", actual=name)
-        # RocksDB: from version 6 the footer has a checksum and no index handle; before, it has two handles.
+        # RocksDB: from version 6 the footer has a checksum and no index handle; before, it has two handles.  `Footer`:
+        # family, version, kind of checksums, metaindex, index, offset, size, padding, its own checksum, their context.
         if not raw.is_rocksdb or len(tail) < ROCKSDB_FOOTER:
             return None
         start = where.end - ROCKSDB_FOOTER
@@ -90,7 +91,7 @@ def parse_footer(tail: bytes, where: Span, origin: int = 0) -> Footer | None:
             raise checks.BAD_VERSION.error(span=where, expected=f"0 to {NEWEST_VERSION}", actual=version)
         checksum = ChecksumTypes(number).name.lower() if number in tuple(ChecksumTypes) else f"type-{number}"
         if (sealed := raw.rocksdb6) is not None:
-            size = sealed.len_metaindex
+            size = sealed.len_metaindex  # the metaindex and its trailer are right before the footer
             return Footer(
                 "rocksdb", version, checksum, Handle(start - origin - BLOCK_TRAILER - size, size), None, start,
                 ROCKSDB_FOOTER, bytes(sealed.padding), sealed.footer_checksum, sealed.base_context_checksum,
@@ -146,12 +147,14 @@ def parse_internal_key(data: bytes) -> InternalKey:
 
 
 def check_flags(block: Any, size: int, where: Span) -> None:
-    """Raise `UnsupportedFeatureError` where a number of restart points that fits says that the block of `size` bytes
-    has another layout.
+    """Raise `UnsupportedFeatureError` if the last number of a block of `size` bytes has flags of another layout.
+
+    It is the number of restart points.  If that does not fit the block, it is damaged: the reader's error is raised.
     """
     try:
         block.packed_num_restarts  # noqa: B018 - it is read on request
     except LayoutError as error:
+        # `short`: bytes are missing; `found`: the number with its flags.
         if error.short or not 0 <= error.found % MOST_RESTARTS <= size // RESTART.size:
             raise
         raise UnsupportedFeatureError(
@@ -344,6 +347,7 @@ def parse_timestamp_sizes(data: bytes) -> dict[int, int] | None:
 
 def _note(data: bytes, kind: int) -> FragmentData:
     """Parse a fragment of this type that is about the log itself."""
+    # Three parameters of the schema matter for fragments of records only: base of offsets, is a manifest, is complete.
     return read_fragment_data(data, 0, len(data), 0, False, False, kind)[0]
 
 
@@ -496,6 +500,7 @@ def parse_write(payload: bytes) -> Batch | None:
         return None
     sequence, stated = BATCH.unpack_from(payload)
     try:
+        # The end, type and column family of an operation; (start, end) of its key, value, timestamp and name.
         at, kind, family, key, key_end, value, value_end, _, _, _, _ = flat_operation(payload, BATCH.size, end)
     except LayoutError:
         return None

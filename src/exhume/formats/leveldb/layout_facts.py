@@ -1,7 +1,8 @@
 """Constants of the specifications of the LevelDB family: magic numbers, sizes, types, and formats of packed values.
 
 They come from the facts that are generated from the Kaitai specifications: `at` has the (start, end) of a field, and
-`before_end` the same counted from the end; `prefix`, `suffix` and `packed` are formats for `struct`.
+`before_end` the same counted from the end; `prefix`, `suffix` and `packed` are formats for `struct`.  `means.is_x` is
+the value for which a condition `is_x` of a specification is true; `form` is the format of a number.
 
 Spec: LevelDB doc/table_format.md, doc/log_format.md, db/dbformat.h; RocksDB table/format.h.
 """
@@ -25,7 +26,8 @@ from exhume_ksy.facts.leveldb_version_edit import Tags as Tags
 from exhume_ksy.facts.leveldb_write_batch import LeveldbWriteBatch
 from exhume_ksy.facts.zstd_frame import Frame, FrameKind
 
-# The last bytes of a table tell the two families apart.
+# The last bytes of a table show its family, LevelDB or RocksDB.  `before_end...[0]` is the distance of a field's start
+# from the end, so that of the first field is the size of the footer.
 LEVELDB_MAGIC: Final = LeveldbFooter.means.is_leveldb
 ROCKSDB_MAGIC: Final = LeveldbFooter.means.is_rocksdb
 MAGIC_SIZE: Final = LeveldbFooter.before_end.magic[0]
@@ -33,7 +35,8 @@ LEVELDB_FOOTER: Final = LeveldbFooter.before_end.leveldb[0]
 ROCKSDB_FOOTER: Final = LeveldbFooter.before_end.checksum_type[0]
 """Bytes of the footers."""
 
-# Offset of the part with the footer's own checksum, from the start of the footer.
+# A footer of RocksDB has the type of checksums (1 byte), 40 bytes, version and magic number.  From version 6 on, the
+# 40 bytes are a `SealedHandle` (`rocksdb6`) with the checksum of the footer: `_SEALED` is its offset there, 1.
 _SEALED = ROCKSDB_FOOTER - LeveldbFooter.before_end.rocksdb6[0]
 FOOTER_CHECKSUM: Final = SealedHandle.at.footer_checksum[0] + _SEALED, SealedHandle.at.footer_checksum[1] + _SEALED
 """Position of the checksum in a footer of RocksDB version 6 and later: after the checksum's type."""

@@ -135,7 +135,7 @@ class LiveDatabase(DatabaseDirectory):
         sources = Sources({}, ceiling, ranges, resolver, live=True, lean=lean)
         rows = sources.ordered(family, items, self.order(family))
         rows.choose(True, start, stop, None)
-        odd = rows.cut(PUT_FLAGS)  # (place, type) of the first version whose type is not known
+        odd = rows.cut(PUT_FLAGS)  # (number of the place, type) of the first version whose type is not known
         if odd is not None:
             checks.raise_rule(checks.VALUE_TYPE, span=rows.places[odd[0]].span, actual=odd[1])
         return rows
@@ -389,5 +389,6 @@ def _covers(one: RangeDeletion, key: bytes, order: Comparator) -> bool:
 
     With an unknown comparator it may be in any.
     """
+    # `precedes` is None for equal keys, and for all with an unknown comparator.
     before = order.precedes(key, one.stop) or not order.known
     return before and order.precedes(key, one.first) is not True

@@ -36,6 +36,7 @@ def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: i
     if size is None or size > _LARGEST:
         return None
     start = end - size
+    # The last argument is the confidence: how likely the bytes are a table.
     if start < 0:  # the image has only the end of the table
         return CarvedArchive("leveldb", source.span(0, end), CarveVerdict.PARTIAL, 0.4)
     found: list[Finding] = []
@@ -53,7 +54,7 @@ def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: i
     verdict = CarveVerdict.of(bad, proof)
     # A damaged table without a readable index may be no table; 0.99: several structures agree.
     confidence = 0.3 if verdict is CarveVerdict.DAMAGED and not index else 0.99
-    return CarvedArchive("leveldb", span, verdict, confidence, bad[:10], proof)
+    return CarvedArchive("leveldb", span, verdict, confidence, bad[:10], proof)  # the first faults suffice to judge it
 
 
 def _locate_blobs(source: Source, start: int, limits: Limits) -> CarvedArchive | None:

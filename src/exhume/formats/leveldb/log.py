@@ -364,7 +364,8 @@ class LogReader:
     def _pass_writes(self, data: bytes, at: int, base: int) -> int:
         """Let `take` have the batches with a single write from `at` on; return the offset in the block after them.
 
-        It gets none if a fragment may not be a complete, uncompressed record of this log.
+        It gets none if a fragment may not be a complete, uncompressed record of this log, or if the limit
+        `payload_size` is below the size of a block.
         """
         if self.take is None or self._open or self._codec is not None or self._headless or self.remains is not None:
             return at

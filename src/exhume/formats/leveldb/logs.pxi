@@ -44,7 +44,7 @@ cdef class LogItems:  # see the class of this name in pykernel.py
     cdef Py_ssize_t room    # items for which there is memory
     cdef Out data           # bytes of all keys and values
     cdef object made        # the type of places
-    cdef tuple place        # the constant fields of the places of single writes
+    cdef tuple place        # constant fields of places of single writes: file, number, checksum, referenced, operations
     cdef list others        # (place, value) of other items; the value is None if it is in `data`
 
     def __init__(self, type made, tuple place not None):
@@ -102,18 +102,18 @@ cdef class LogItems:  # see the class of this name in pykernel.py
         cdef object where = kernel_alloc(<PyTypeObject*>self.made, 12)
         cdef uint64_t packed = ~row.inverted
         cdef bint is_put = (packed & 0xFF) == LEVELDB_WRITE_BATCH_OPERATION_TYPES_VALUE
-        fill_row(where, 0, self.place[0])
-        fill_row(where, 1, self.place[1])
-        fill_row(where, 2, None)
-        fill_row(where, 3, row.at)
-        fill_row(where, 4, ldb_stop(row.at, row.key_size, row.value_size, is_put))
-        fill_row(where, 5, self.place[2])
-        fill_row(where, 6, self.place[3])
-        fill_row(where, 7, None)
-        fill_row(where, 8, packed >> 8)
-        fill_row(where, 9, 1)
-        fill_row(where, 10, 0)
-        fill_row(where, 11, self.place[4])
+        fill_row(where, 0, self.place[0])   # file
+        fill_row(where, 1, self.place[1])   # number
+        fill_row(where, 2, None)            # level
+        fill_row(where, 3, row.at)          # offset
+        fill_row(where, 4, ldb_stop(row.at, row.key_size, row.value_size, is_put))  # end
+        fill_row(where, 5, self.place[2])   # checksum
+        fill_row(where, 6, self.place[3])   # referenced
+        fill_row(where, 7, None)            # codec
+        fill_row(where, 8, packed >> 8)     # batch_sequence
+        fill_row(where, 9, 1)               # batch_count
+        fill_row(where, 10, 0)              # column_family
+        fill_row(where, 11, self.place[4])  # operations
         return kept_apart(where)
 
     def __getitem__(self, chosen):
@@ -130,7 +130,8 @@ cdef class LogItems:  # see the class of this name in pykernel.py
     def add_writes(self, bytes block not None, Py_ssize_t at, int64_t base, int64_t rank):
         """Add the single writes of a block from the fragment at `at` on, up to the first other fragment.
 
-        Returns (how many, where they end, first and highest sequence number, a bit for each type).
+        `base` is the offset of the block in the file, `rank` that of the first item.  Returns (how many, where they end,
+        first and highest sequence number, a bit for each type).
         """
         cdef chars data = block
         cdef int64_t end = len(block), stop, begin, first = -1, highest = 0, checked, key_size, value_size
@@ -181,7 +182,7 @@ cdef class LogItems:  # see the class of this name in pykernel.py
                 first = sequence
             highest = max(highest, <int64_t>sequence)
             kinds |= 1 << kind
-            rank += 2  # see `_rank` in replay.py
+            rank += 2  # ranks of batches are odd, those of blocks of tables even
             at = stop
         return self.count - before, at, first, highest, kinds
 
@@ -284,6 +285,7 @@ cdef class LogItems:  # see the class of this name in pykernel.py
             if self.precedes(found + high, found + middle):
                 middle = low if self.precedes(found + high, found + low) else high
             pivot = found[middle]
+            # Swap pairs on the wrong sides, from both ends, until all up to `high` are not above the pivot.
             low, high = -1, count
             while True:
                 low += 1
@@ -304,7 +306,7 @@ cdef class LogItems:  # see the class of this name in pykernel.py
             else:
                 self.arrange(found + high, count - high, depth)
                 count = high
-        # Insertion sort of a small part.
+        # Insertion sort of a small part: `swap` is the item to insert, `high` its place so far.
         for low in range(1, count):
             swap, high = found[low], low
             while high > 0 and self.precedes(&swap, found + high - 1):
@@ -329,7 +331,7 @@ cdef class LogItems:  # see the class of this name in pykernel.py
         if found == NULL:
             raise MemoryError
         with nogil:
-            # How many bytes at their beginning all keys share; then the head of each.
+            # How many bytes at their beginning all keys share; then the head of each, with zeros after the end of a key.
             first, shared = <chars>self.data.data + self.rows.data, self.rows.key_size
             for number in range(self.count):
                 key, at = <chars>self.data.data + self.rows[number].data, 0

@@ -64,7 +64,10 @@ class EditRecord(NamedTuple):
 
 @dataclass(slots=True)
 class ColumnFamily:
-    """One column family: its tables by number, and the first log whose content is not in tables yet."""
+    """One column family: its tables by number, and the first log whose content is not in tables yet (`log_number`).
+
+    `comparator` is the name of its own order of keys, if an edit states one; `dropped`: it was deleted.
+    """
 
     name: str = "default"
     tables: dict[int, TableFile] = field(default_factory=dict)

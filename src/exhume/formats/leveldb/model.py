@@ -98,7 +98,8 @@ class Place(NamedTuple):
 
     `offset` is the start of the block, or of the first fragment header of a log record, in the file; `codec` how the
     block was stored; `operations` are the offsets of a batch's operations; `batch_sequence` and `batch_count` belong
-    to log records.
+    to log records.  `number` is that of the file, `level` that of a table (None for logs); `referenced`: the database
+    uses the file.
     """
 
     file: str

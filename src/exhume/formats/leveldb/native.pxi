@@ -1,6 +1,9 @@
 # The LevelDB part of the kernel: entries of blocks, blocks without an index, versions in columns, blocks of tables.  The
 # pure-Python forms, with the documentation, are in `exhume.native.pykernel` (`block_entries`, `internal_entries`,
-# `find_blocks`) and `exhume.formats.leveldb.pykernel` (all others).
+# `find_blocks`) and `exhume.formats.leveldb.pykernel` (all others).  `budget` is the most bytes of all keys of a block
+# together (limit `structure_size`); `rank` is a number by which equal items sort, `place` an object that the items of a
+# block share.  `packed` is sequence << 8 | type, `inverted` is 2^64 - 1 minus that.  `kinds` has a flag for each of the 256
+# value types.
 
 # Problems with the entries of a block, by the values of the constants of these names (without _) in pykernel.
 cdef enum:
@@ -75,7 +78,10 @@ def block_entries(bytes block not None, Py_ssize_t end, uint64_t budget):
 
 
 def internal_entries(bytes block not None, Py_ssize_t end, uint64_t budget, rank, place):
-    """Return (items, where reading stopped, the problem, the offset of the first entry out of order or -1)."""
+    """Return (items, where reading stopped, the problem, the offset of the first entry out of order or -1).
+
+    An item is (user key, inverted, rank, offset of the entry, value, place); `end` is where the entries end.
+    """
     cdef chars data = block
     cdef int64_t at = 0, start = 0, user_size = 0, previous_size = -1, disorder = -1
     cdef uint64_t packed = 0, last = 0
@@ -138,7 +144,8 @@ cdef inline unsigned int unstep(unsigned int state) noexcept nogil:
 def find_blocks(bytes data not None):
     # Step the CRC of all bytes so far back to the start of the data, where each start of a block has a state that does
     # not depend on what follows.  A block ends at `at` if a table of these states has the one that its stored checksum
-    # demands, so that each end takes one look-up, however long the block is.
+    # demands, so that each end takes one look-up, however long the block is.  `carried` is the state of the bytes so far
+    # for an initial state of 0.  The table is `keys` (states) and `starts` (offsets, -1: free), with open addressing.
     cdef chars raw = data
     cdef Py_ssize_t size = len(data), at, end = len(data) - LEVELDB_TABLE_BLOCK_TRAILER_SIZE + 1
     cdef LeveldbTableBlockTrailer trailer
@@ -478,7 +485,8 @@ cdef class LeveldbRows:  # see the class of this name in pykernel.py
             at = read_leveldb_block_entry(body, at, tail, &entry)
             if at < 0:
                 return False
-            # The key: the first bytes of the entry before, of this block, and its own.
+            # The key: the first bytes of the entry before, of this block, and its own.  `before` and `length` are bytes of
+            # these two keys.
             before = walk.last_length if row.at else 0
             if entry.len_shared > <uint64_t>before:
                 return False
@@ -516,6 +524,7 @@ cdef class LeveldbRows:  # see the class of this name in pykernel.py
                 return False
             kept[0] = row
         walk.separator, walk.separator_size = block.separator, block.separator_size
+        # All restart points were met; an empty block (`at` is 0) has no last key to compare with the separator.
         return (point == points and at > 0
                 and compare(self.key(&walk.last), walk.last.key_size, block.separator, block.separator_size) <= 0)
 
@@ -565,7 +574,11 @@ cdef class LeveldbRows:  # see the class of this name in pykernel.py
         memcpy(self.rows + starts[first], spare + starts[first], (end - starts[first]) * sizeof(LdbRow))
 
     def resolve(self, tuple state, uint64_t last_sequence, list ranges not None):
-        """Merge the runs and set the status of each row; return the state for the rows that follow."""
+        """Merge the runs and set the status of each row; return the state for the rows that follow.
+
+        `state` is (key, sequence number, type) of the newest visible version of the last key; `ranges` are range deletions
+        as (first key, key they end before, sequence number, column family).
+        """
         cdef Py_ssize_t total = len(self.runs), number, range_count = len(ranges)
         cdef Py_ssize_t* starts = <Py_ssize_t*>malloc((total + 1) * sizeof(Py_ssize_t))
         cdef LdbRow* spare = <LdbRow*>malloc((self.count if total > 1 else 0) * sizeof(LdbRow) + 1)
@@ -631,6 +644,7 @@ cdef class LeveldbRows:  # see the class of this name in pykernel.py
         row.newer = newer[0]
         if deletes(kind):
             row.status = LDB_TOMBSTONE
+        # Replaced or deleted by the newer version, unless a range deletion came before that one.
         elif row.newer >= 0 and not (wiped >= 0 and wiped < row.newer):
             row.status = LDB_REPLACED
             if newer_kind[0] & LDB_CHAINED:
@@ -661,6 +675,7 @@ cdef class LeveldbRows:  # see the class of this name in pykernel.py
                 kind = <int>(~row.inverted & 0xFF)
                 if row.status == LDB_OPERAND or last == number:
                     versions.append((kind, PyBytes_New(<const char*>self.value(row), row.value_size)))
+                # A range deletion between them has no value, and does not end the chain.
                 elif kind != LEVELDB_INTERNAL_KEY_VALUE_TYPES_RANGE_DELETION:
                     break
             row = self.rows + number
@@ -671,7 +686,7 @@ cdef class LeveldbRows:  # see the class of this name in pykernel.py
         """Set the values of rows without one; `keep`: a merge operand stays as a row of its own."""
         cdef LdbRow* made
         cdef LdbRow* row
-        cdef Py_ssize_t number = 0, to = 0, at, kept = 0
+        cdef Py_ssize_t number = 0, to = 0, at, kept = 0  # next row to copy, rows made, row of a value, further rows
         cdef int64_t size
         if keep:
             for at, _ in values:
@@ -907,7 +922,10 @@ cdef class LeveldbRows:  # see the class of this name in pykernel.py
         return made
 
     def versions(self, type row_type not None, tuple statuses not None, list places not None, operation):
-        """Return a tuple of `row_type` (`model.Version`) for each row, with the objects for its status and place."""
+        """Return a tuple of `row_type` (`model.Version`) for each row, with the objects for its status and place.
+
+        `operation(place, offset)` returns the number of an operation in its batch.
+        """
         cdef PyTypeObject* made = <PyTypeObject*>row_type
         cdef Py_ssize_t number
         cdef LdbRow* row
@@ -959,7 +977,11 @@ cdef bytes ldb_finish(Out* block, Out* points):
 
 
 def table_blocks(list pairs not None, bytes before, uint64_t packed, Py_ssize_t size, Py_ssize_t interval, bint whole):
-    """Return (blocks, used pairs, first pair that is not sorted or -1) for sorted pairs; see pykernel.py."""
+    """Return (blocks, used pairs, first pair that is not sorted or -1) for sorted pairs; see pykernel.py.
+
+    `before` is the last user key before them, `packed` that of the first pair; blocks end after about `size` bytes, with
+    `whole` also the last one; every `interval`-th entry of a block has its complete key.
+    """
     cdef Out block, points, key, last  # entries, restart points, this internal key, the one before
     cdef bytes user, value, first = b""
     cdef Py_ssize_t number = 0, used = 0, shared, in_block = 0, most, pending = 0
@@ -993,7 +1015,7 @@ def table_blocks(list pairs not None, bytes before, uint64_t packed, Py_ssize_t 
             ldb_put(&block, key.data + shared, key.size - shared)
             ldb_put(&block, value, len(value))
             pending += key.size + len(value) + 3  # an estimate: three lengths of a byte each
-            in_block, number, packed = in_block + 1, number + 1, packed + 256
+            in_block, number, packed = in_block + 1, number + 1, packed + 256  # the next sequence number, the same type
             key, last = last, key  # reuse the older buffer
             if pending >= size or (whole and number == len(pairs)):
                 out.append((ldb_finish(&block, &points), first, PyBytes_New(last.data, last.size)))
@@ -1007,7 +1029,10 @@ def table_blocks(list pairs not None, bytes before, uint64_t packed, Py_ssize_t 
 
 
 def block_handles(bytes block not None, Py_ssize_t end, uint64_t budget, bint internal):
-    """Return the keys and handles of an index block as columns; None if it has to be read entry by entry."""
+    """Return the keys and handles of an index block as columns; None if it has to be read entry by entry.
+
+    `end` is where the entries end; `internal`: their keys have sequence number and type, which are left out.
+    """
     cdef chars data = block
     cdef int64_t at = 0, size
     cdef uint64_t inverted
@@ -1043,7 +1068,7 @@ def block_handles(bytes block not None, Py_ssize_t end, uint64_t budget, bint in
                         and add(&offsets, <const char*>&handle.ofs_block, sizeof(uint64_t))
                         and add(&sizes, <const char*>&handle.len_block, sizeof(uint64_t)))
             else:
-                end = -1
+                end = -1  # all entries were read
         if not fine:
             raise MemoryError
         if end >= 0:
@@ -1059,7 +1084,9 @@ def block_handles(bytes block not None, Py_ssize_t end, uint64_t budget, bint in
 
 def block_codecs(bytes window not None, int64_t begin, const uint64_t[::1] offsets not None,
                  const uint64_t[::1] sizes not None):
-    """Return the compression byte of each block before the first whose trailer is outside of the window."""
+    """Return the compression byte of each block before the first whose trailer is outside of the window, which starts at
+    offset `begin` of the table.
+    """
     cdef chars data = window
     cdef int64_t size = len(window), at
     cdef Py_ssize_t number = 0, total = sizes.shape[0]
@@ -1090,7 +1117,9 @@ cdef bint ldb_fills(chars body, int64_t length) noexcept nogil:
 
 def filled_blocks(bytes stored not None, int64_t begin, const uint64_t[::1] offsets not None,
                   const uint64_t[::1] sizes not None):
-    """Return how many blocks are completely in `stored`; 0 if one has bytes that no entry covers."""
+    """Return how many blocks are completely in `stored`, the table from offset `begin` on; 0 if one has bytes that no
+    entry covers.
+    """
     cdef chars data = stored
     cdef int64_t size = len(stored), at, length
     cdef Py_ssize_t number = 0, total = sizes.shape[0]

@@ -87,15 +87,14 @@ class LeveldbRows:
     ) -> bool | None:
         """Add the entries with user keys in `[start, stop)` of some blocks as a sorted run.
 
-        `stored` are the bytes of the table from offset `base` on; or `contents` are the decompressed blocks, each with
-        its compression.  Nothing is added, and False returned, if a block may have a finding: its place, which must be
-        after the one before, checksum, compression, entries, restart points, their order, a type whose flag in `kinds`
-        is not set, a separator that is not between it and the next block; or if it takes more than
-        `limits`: decompressed bytes of a block at most, the most whatever its stored size is, those per stored byte
-        beyond, bytes of the keys of a block, bytes of all keys and values.  The last of `limits` is the sequence number
-        of all entries, -1 when each has its own.  None means that a block is compressed with
-        a codec that is not Snappy.
-        This implementation always leaves it to the caller to read the blocks one by one.
+        `stored` are the bytes of `table` from offset `base` on; or `contents` are (decompressed bytes, compression) of
+        each block.  Returns False, with nothing added, if a block may have a finding: it is not right after the one
+        before; checksum, compression, entries, restart points or order are wrong; the flag of a type in `kinds` is 0;
+        its separator (key in the index) is not between it and the next block; or it is above `limits`.  Returns None if
+        a codec other than Snappy compressed one.  `limits` are the most bytes of a decompressed block; the size that is
+        allowed whatever the stored size is; beyond that, the most per stored byte; the most bytes of a block's keys,
+        and of all keys or all values; and the sequence number of all entries, -1 if each has its own.
+        This implementation always returns False, so that the caller reads the blocks one by one.
         """
         return False
 
@@ -122,7 +121,7 @@ class LeveldbRows:
         A version is its type and its bytes.  All but the last are merge operands.
         """
         out: list[tuple[int, bytes, list[tuple[int, bytes]]]] = []
-        follows = False
+        follows = False  # whether the last chain may continue
         for number, row in enumerate(self._rows):
             kind = (_TOP - row[2]) & 0xFF
             if row[5] == UNRESOLVED:
@@ -273,7 +272,7 @@ def judge(rows: list[list[Any]], state: Any, last_sequence: int, ranges: Sequenc
         row[6] = newer
         if kind in DELETIONS:
             row[5] = TOMBSTONE
-        # Replaced or deleted by the newer version, unless a range deletion came before that one.
+        # Replaced or deleted by the newer version, unless a range deletion (`wiped`) came before that one.
         elif newer >= 0 and not 0 <= wiped < newer:
             chained = newer_kind & _CHAINED
             row[5] = OPERAND if chained else DELETED if newer_kind in DELETIONS else REPLACED

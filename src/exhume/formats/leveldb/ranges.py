@@ -183,7 +183,7 @@ def _strides(run: Run, start: bytes | None, stop: bytes | None, size: int) -> It
     if isinstance(run, Table):
         index: BlockIndex = run.strict_index[run.numbers(start, stop)]
         return index.strides(size)
-    low, high = _bounds(run, KeyRange(0, start, stop))
+    low, high = _bounds(run, KeyRange(0, start, stop))  # a run has one column family, so its number is not needed
     return [(run[at][0], held) for at, held in run.cuts(low, high, size)]
 
 
@@ -246,7 +246,7 @@ def _one_by_one(sources: Sources, keys: KeyRange) -> Iterator[LeveldbRows]:
         rows = LeveldbRows(keys.family)
         add_items(rows, items, lean=sources.lean, report=sources.report)
         state = sources.resolve(rows, state)
-        odd = rows.cut(PUT_FLAGS) if sources.live else None
+        odd = rows.cut(PUT_FLAGS) if sources.live else None  # (place, type) of the first version of an unknown type
         yield rows
         if odd is not None:
             checks.raise_rule(checks.VALUE_TYPE, span=rows.places[odd[0]].span, actual=odd[1])
@@ -322,6 +322,7 @@ def rows_of(family: int, versions: Iterable[Version]) -> LeveldbRows:
     """Return versions of one column family as rows, in their order."""
     rows = LeveldbRows(family)
     found = list(versions)
+    # Items: (key, inverted, rank, offset, value, place).
     rows.add_items(
         [(v.key, ~(v.sequence << 8 | v.value_type) & _TOP, 0, v.entry_offset, v.value, v.place) for v in found]
     )

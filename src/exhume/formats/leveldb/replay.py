@@ -84,7 +84,8 @@ class Replay:
     def load(self, source: Source, file: DbFile) -> LoadedLog:
         """Read the next log completely, or as far as the limits allow."""
         log = LoadedLog(file.number)
-        # What the places of all single writes have in common; `make` returns empty items that use it.
+        # Fields that the places of all single writes share: file, number, verdict, whether the file is live, offsets of
+        # operations.  `make` returns empty items that use them.
         place = source.name, file.number, Verdict.GOOD, file.role is Role.LIVE, _ALONE
         make = partial(LogItems, Place, place)
         batches, earlier, timestamps = self._read(source, file, log, make)

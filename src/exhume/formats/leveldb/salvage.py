@@ -398,13 +398,13 @@ def _account_file(
 ) -> None:
     """Account for the bytes of a file; damage that findings report is lost, wherever it is.
 
-    `content` are the ranges that were read, `rest` is the outcome of other ranges.
+    `content` are the ranges that were read, `rest` is the outcome of others, `kind` what the report calls the content.
     """
-    edges = sorted(damaged, key=lambda one: (one.span.start, one.span.end) if one.span else (0, 0))
     at = source.origin  # everything before it is accounted for
-    for finding in edges:
+    for finding in sorted(damaged, key=lambda one: (one.span.start, one.span.end) if one.span else (0, 0)):
         assert finding.span is not None
         start, end = max(at, finding.span.start), min(finding.span.end, source.origin + source.size)
+        # Skipped: what an earlier finding covers, and warnings about structure, which is rebuilt.
         if end <= at or (finding.severity is Severity.WARNING and _is_structure(source, content, rest, finding.span)):
             continue
         _account_between(source, content, rest, (at, start), kind, report)

@@ -314,7 +314,7 @@ def _padding(table: Table, blocks: list[tuple[int, int, str]], room: int) -> lis
 def _stored_codecs(table: Table, handles: Handles) -> bytes:
     """Return the compression byte of each block, from the byte after it in the file."""
     source, out = table.source, bytearray()
-    ahead = layout.BLOCK_TRAILER if source.is_remote else AHEAD
+    ahead = layout.BLOCK_TRAILER if source.is_remote else AHEAD  # of a remote table, trailers alone
     while len(out) < len(handles):
         rest = handles[len(out) :]
         begin = rest.offsets[0] + rest.sizes[0]

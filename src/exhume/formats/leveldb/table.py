@@ -229,6 +229,7 @@ class Table(IndexedFile):
         """
         if self.comparator.is_bytewise:
             return after[:2] > one[:2]
+        # None: the same key, where the newer comes first; or another one that sorts alike, or is not comparable.
         found = self.comparator.precedes(one[0], after[0])
         return after[1] > one[1] if found is None and after[0] == one[0] else found is not False
 

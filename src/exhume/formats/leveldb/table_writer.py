@@ -134,7 +134,7 @@ class TableWriter:
         Raises `WriterError` for a key that is not above the one before.
         """
         before = self._last[0] if self._last else None
-        packed = self.count + 1 << 8 | ValueTypes.VALUE
+        packed = self.count + 1 << 8 | ValueTypes.VALUE  # sequence numbers count from 1
         blocks, used, wrong = table_blocks(waiting, before, packed, self._block_size, RESTART_INTERVAL, whole)
         if wrong >= 0:
             raise WriterError("table entries must be sorted and unique", actual=waiting[wrong][0])

@@ -387,6 +387,7 @@ def add_items(rows: LeveldbRows, items: list[Item], *, lean: bool = False, repor
         made = []
         for key, inverted, rank, at, value, place in items:
             sequence, kind = divmod(_TOP - inverted, 256)
+            # Operands and references are needed as a whole, unless they are above `payload_size` (not `fits`).
             large = type(value) is LargeValue and (kind == ValueTypes.VALUE or not value.fits)
             if lean and (large or (kind == ValueTypes.VALUE and len(value) > LONG)):
                 rows.extras[key, sequence] = VersionExtra(large=LargeValue.of(value))

@@ -228,7 +228,7 @@ class TableVerifier:
         self.last_sequence: int | None = rules.last_sequence
         self.quick: bool = rules.quick
         self.order: Comparator = self.table.comparator
-        self.kinds: set[int] = rules.database.kinds
+        self.kinds: set[int] = rules.database.kinds  # types of entries in live files, of all tables together
         self.unread: bool = False
         """Whether some entries could not be read: then their number and range are not compared."""
         self.claimed: list[tuple[int, int, str]] = []

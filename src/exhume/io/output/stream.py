@@ -179,7 +179,7 @@ class AppendOnlyLog:
             end = os.fstat(self._fd).st_size
             tail = b""
             at = end
-            # Read backwards until a line end precedes the last line.
+            # Read backwards until a line end precedes the last line, whose own end is the last byte.
             while at and tail.count(b"\n", 0, -1) == 0:
                 if len(tail) > LONGEST_LINE:
                     raise WriterError("the last line is too long for a record", span=self._span(end))

@@ -148,6 +148,7 @@ class OutputTree:
                     continue
                 if spelled in _NO_LEAF or (WINDOWS_NAMES and foreign_to_windows(leaf)):
                     continue
+                # A character has up to four bytes.
                 if not plain and (len(spelled) > NAME_MAX or b"\0" in spelled or len(name) * 4 > PATH_MAX):
                     continue
                 jobs.append((handle, spelled, start, stop))

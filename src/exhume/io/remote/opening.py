@@ -281,7 +281,7 @@ def open_url(
         return tree  # directories are called so, as a rule
     # An object, by its first bytes or its metadata.
     info = kind.first(fs, path, url, tail_first)
-    if info is None and kind.has_keys and tree.names():
+    if info is None and kind.has_keys and tree.names():  # not a key, but a prefix of keys
         return tree
     if info is None:
         info = attempt(lambda: fs.info(path), url, again=not kind.tries_again)

@@ -80,6 +80,7 @@ class AdaptiveConcurrency:
 
     def _judge(self) -> None:
         """Compare the speed of a finished round with the one before: double the width, halve it, or pause."""
+        # The seconds of ranges that were in flight at the same time were added up: so times `width`.
         rate = self.width * self._bytes / max(self._seconds, 1e-9)
         if rate < MIN_SPEEDUP * self._before:
             self._become(self.width // 2, BACKOFF_ROUNDS)
@@ -305,7 +306,7 @@ class ReadAhead:
             # All of it was prefetched.
             kept = data[start - at : end - at] if at <= start < at + len(data) else b""
             if len(kept) == end - start:
-                if end == at + len(data) and run.stop is None:
+                if end == at + len(data) and run.stop is None:  # all that a guess has fetched was read
                     _hold(run, 0, b"")
                 else:
                     self._prefetch_next(run, at + len(data), in_flight=0)

@@ -178,7 +178,7 @@ class RemoteSource(Source):
             return self._ahead.read(run, offset, end)
         if not is_edge:
             return self._fetch_checked([(offset, end)])[0]
-        with self._edge_locks[end > HEAD]:  # requested once, however many want it
+        with self._edge_locks[end > HEAD]:  # that of the head or the tail: requested once, however many want it
             kept = self._cached_edge(offset, end)
             if kept is None:
                 edge = (0, HEAD) if end <= HEAD else (self._size - TAIL, self._size)

@@ -3,6 +3,8 @@
 Requests go through fsspec's own sessions (proxies, credentials, keep-alive); status, range, length and identity of
 every answer are examined here.  The identity of an object is what changes when it is written: the ETag of HTTP and S3,
 the generation of Google Cloud Storage.  The edge is its first or last bytes, whose request also returns the size.
+Stores with `has_keys` have no directories, only keys; `tries_again`: their library repeats failed requests itself, so
+that `attempt` does not (`again=False`).
 """
 
 from __future__ import annotations
@@ -69,8 +71,9 @@ class HttpSource(_AsyncSource):
     def first(cls, fs: Any, path: str, name: str, tail: bool = False) -> Mapping[str, Any] | None:
         """Request the first bytes of an object, or its last, instead of its metadata alone.
 
-        Returns its `size`, identity and these bytes (`edge`, with their offset); None if the server ignores ranges or
-        reports another failure, which a request for the metadata then explains.
+        `path` is how `fs` knows the object, `name` is for errors; `tail` requests the last bytes.  Returns its `size`,
+        identity and these bytes (`edge`, with their offset); None if the server ignores ranges or reports another
+        failure, which a request for the metadata then explains.
         """
 
         async def get() -> Mapping[str, Any] | None:
@@ -232,7 +235,7 @@ class GcsSource(_AsyncSource):
     """An object of Google Cloud Storage: each request is made only for the generation that was opened."""
 
     has_keys = True
-    tries_again = True
+    tries_again = True  # gcsfs repeats failed requests itself
 
     @classmethod
     def first(cls, fs: Any, path: str, name: str, tail: bool = False) -> Mapping[str, Any] | None:

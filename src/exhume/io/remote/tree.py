@@ -91,6 +91,7 @@ def _find(fs: Any, base: str) -> dict[str, Mapping[str, Any]]:
     while pages:  # the pages of one level at the same time
         answers = sync(fs.loop, partial(_gather, fs, pages[:TOGETHER]))
         deeper = pages[TOGETHER:]
+        # `answers` has fewer items: those of the pages that were requested.
         for page, answer in zip(pages, answers, strict=False):
             for info in answer:
                 name = info["name"]
