@@ -84,7 +84,7 @@ class Lru(Generic[K, V]):
             return [value for value, _ in self._items.values()]
 
     def _dropped(self, gone: list[V]) -> None:
-        """Call `drop` with values that have left."""
+        """Call `drop` with the values `gone`, which have left."""
         if self._drop is not None:
             for value in gone:
                 self._drop(value)

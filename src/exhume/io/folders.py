@@ -262,7 +262,7 @@ class Folder(NamedTuple):
 
 
 def iter_folders(root: str, name: str, exclude: Collection[tuple[int, int]] = ()) -> Iterator[Folder]:
-    """A directory that is stored as `name`, and all below it; `exclude` are `(device, inode)` pairs of files."""
+    """The directory `root`, stored as `name`, and all below it; `exclude` are `(device, inode)` pairs of files."""
     own = {inode for _, inode in exclude}  # a first check, without the device
     waiting = [(root, name)]
     while waiting:
@@ -287,7 +287,10 @@ def iter_folders(root: str, name: str, exclude: Collection[tuple[int, int]] = ()
 
 
 def _look_closer(found: Folder, leaf: str, path: str, exclude: Collection[tuple[int, int]]) -> None:
-    """Examine what is not obviously a file or directory: links, possibly the output, entries of unknown type."""
+    """Examine what is not obviously a file or directory: links, possibly the output, entries of unknown type.
+
+    The entry `leaf` at `path` is added to the lists of `found`; a file in `exclude` to none.
+    """
     is_link = False
     try:
         itself = os.lstat(path)
@@ -311,7 +314,7 @@ def _look_closer(found: Folder, leaf: str, path: str, exclude: Collection[tuple[
 def name_below(given: str, base: str, format: str) -> str:
     """The name of an input relative to the directory `base` ("" for `base` itself).
 
-    Raises `WriterError` for an input outside of it.
+    Raises `WriterError`, which names the `format`, for an input outside of it.
     """
     name = os.path.relpath(given, base)
     if Path(name).parts[:1] == (os.pardir,):

@@ -184,7 +184,8 @@ def large_pieces(value: LargeValue, gap: str = "") -> Iterator[str]:
 def _bytes_pieces(raw: Blocks, gap: str = "") -> Iterator[str]:
     """Bytes as a JSON object in chunks: `{"text": "..."}`, with `"base64"` too if they are not valid UTF-8.
 
-    They are read twice, or three times: to see whether they are valid, and for each form.
+    They are read twice, or three times: to see whether they are valid, and for each form.  `gap` follows each comma and
+    colon.
     """
     try:
         for _ in _decoded(raw, "strict"):

@@ -176,7 +176,9 @@ class LocalTree(Tree):
     def __init__(
         self, path: str | os.PathLike[str], prefix: str = "", *, seen: dict[str, list[tuple[str, str]]] | None = None
     ) -> None:
-        """Describe a directory, nothing is listed yet; `seen` has the listings that subtrees share."""
+        """Describe a directory, nothing is listed yet; `prefix` is before the names of its files in messages, `seen`
+        has the listings that subtrees share.
+        """
         self.name: str = os.fspath(path)
         self._prefix = prefix  # before the names of its files, in messages
         self._seen = {} if seen is None else seen

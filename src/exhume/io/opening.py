@@ -1,7 +1,7 @@
 """Turns what a caller has (path, URL, bytes, file object, `Source`, `Tree`) into a `Source` or a `Tree`.
 
 A `Source` is one readable file, a `Tree` a directory of them. Modules for URLs and disk images are imported only when
-they are needed.
+they are needed.  `storage_options` are for the file system of a URL (fsspec).
 """
 
 from __future__ import annotations

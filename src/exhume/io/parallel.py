@@ -294,13 +294,13 @@ def _next_call(todo: SimpleQueue[_Call[T, R] | None]) -> _Call[T, R] | None:
 
 
 def _work(function: Callable[[T], R], todo: SimpleQueue[_Call[T, R] | None]) -> None:
-    """Make calls until None comes."""
+    """Make the calls in the queue `todo` until None comes."""
     while (call := todo.get()) is not None:
         call.run(function)
         del call  # so that its result is not kept in memory while the thread waits
 
 
 def _work_once(function: Callable[[T], R], todo: SimpleQueue[_Call[T, R] | None]) -> None:
-    """Make one call, unless the caller took it back."""
+    """Make the one call in the queue `todo`, unless the caller took it back."""
     if (call := _next_call(todo)) is not None:
         call.run(function)

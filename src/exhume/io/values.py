@@ -121,7 +121,7 @@ class LargeValue:
         return not part
 
     def fill(self, room: memoryview) -> None:
-        """Copy the bytes into memory of their size.  Raises `LimitExceededError` above the limit `payload_size`."""
+        """Copy the bytes into `room`, of their size.  Raises `LimitExceededError` above the limit `payload_size`."""
         self.limits.check("payload_size", self._size, self.span)
         at = 0
         for piece in self._open():

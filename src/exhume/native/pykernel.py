@@ -300,7 +300,7 @@ def copy_parts(room: bytearray | memoryview, parts: Sequence[tuple[int, Buffer, 
     """Copies bytes `[start, stop)` of each buffer to offset `at` of the target: `(at, buffer, start, stop)`.
 
     Raises:
-        ValueError: for a part outside its buffer, or outside the target; those before it were copied.
+        ValueError: for a part outside its buffer, or outside the target (`room`); those before it were copied.
     """
     view = memoryview(room)
     for at, data, start, stop in parts:

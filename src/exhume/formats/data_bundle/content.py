@@ -178,7 +178,7 @@ class Content:
         return self._sum(extent, findings, pieces)
 
     def _sum(self, extent: _Extent, findings: list[Finding], pieces: list[tuple[int, memoryview]]) -> _ExtentResult:
-        """Compute the checksums of the files in a window, from its decodable parts."""
+        """Compute the checksums of the files in a window, from its decodable parts; `findings` are passed on."""
         seen = _ExtentResult(findings, [], [])
         # The files that overlap the window, in order; `pieces` are (offset in the stream, bytes), in order too.
         first = bisect_right(self._ends, extent.start)
@@ -225,7 +225,9 @@ def check_record(shard: Shard, index: int) -> tuple[list[Finding], bytes | None]
 
 
 def _check_in_chunks(shard: Shard, index: int, problem: ExhumeError) -> list[Finding]:
-    """The findings of a record above the limit, if nothing stated its size; its files are then read one by one."""
+    """The findings of a record above the limit (`problem`): measured in chunks if nothing stated its size, as its files
+    are then read one by one.
+    """
     if shard.known_length(index) is not None:
         return [Finding.from_error(problem)]
     try:

@@ -132,7 +132,7 @@ def _sum_file(path: str) -> tuple[int, int]:
 
 
 def _add_parents(out: dict[str, DiffEntry], name: str) -> None:
-    """Add the directories above `name` that have no row: in a bundle they exist by the names below them."""
+    """Add to `out` the directories above `name` without a row: in a bundle they exist by the names below them."""
     parent = name.rpartition("/")[0]
     while parent and parent not in out:
         out[parent] = DiffEntry("directory", 0, 0)

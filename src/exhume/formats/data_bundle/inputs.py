@@ -51,7 +51,9 @@ def add_inputs(
 
 
 def _stored_name(given: str, base: str | None, *, alone: bool) -> str:
-    """The name under which an input is stored; empty for a directory that is the only input, `alone`."""
+    """The name under which the input at the path `given` is stored: relative to `base`, if there is one, else its last
+    component; empty for a directory that is the only input, `alone`.
+    """
     if base is not None:
         return name_below(given, base, "databundle")
     return "" if alone else Path(os.path.abspath(given)).name  # noqa: PTH100 - resolve() would follow links
@@ -62,7 +64,7 @@ def _add_folder(
 ) -> None:
     """Add the directory `root` as `name` ("" for the top) with everything below it.
 
-    `attached` has user data by path and loses the entries that are used.
+    `attached` has user data by path and loses the entries that are used; omitted paths are added to `skipped`.
     """
     if name:
         writer.add_directory(name, user_data=attached.pop(name, None))
@@ -87,7 +89,7 @@ class InputPath(NamedTuple):
 
 
 def walk(root: str, name: str) -> Iterator[InputPath]:
-    """Everything in and below a directory, sorted within each directory."""
+    """Everything in and below the directory `root`, which is stored as `name`, sorted within each directory."""
     for folder in iter_folders(root, name):
         if not folder.is_listed:
             yield from (InputPath(reason, path, folder.name) for path, reason in folder.skipped)

@@ -2,7 +2,8 @@
 
 A bundle has an index (a database with a row for each file and each record) and shards, whose streams (uncompressed
 content) are stored as records, or as they are ("flat").  Old versions of rows remain in the index for some time, and
-the content that they refer to remains in the shards.  Pieces are ranges of a stream that no row names.
+the content that they refer to remains in the shards.  Pieces are ranges of a stream that no row names.  `found` are all
+versions of file rows, `history` reads the rows and what they refer to.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A section is a range of a file with a kind, a schema and perhaps a payload.  A shard is a header and records, each
 compressed and padded to an alignment; a flat shard stores the content of files as it is.  The index is a LevelDB
-database with a row for each file and record.
+database with a row for each file and record.  `measured`: records were decoded, to find where their stored bytes end.
 
 Spec: data_bundle.txt, Index, Shard Files.
 """

@@ -2,7 +2,7 @@
 
 It checks the index database first, then its rows, then each shard against rows and configuration, then each file, then
 old rows.  A file row states where a file is in the stream of a shard (its uncompressed content), a record row where a
-part of that stream is stored.
+part of that stream is stored.  With `quick`, no record is decompressed and no file read.
 
 Spec: data_bundle.txt; the rules are in `checks`.
 """

@@ -109,7 +109,7 @@ class _Record:
 class DataBundleWriter(Writer):
     """Queues members; `finish` (or leaving the context) packs them, in the order of their index keys.
 
-    Not thread-safe.
+    Not thread-safe.  `user_data` of its methods is a message that readers get with the file.
 
     Args:
         target: Path of the directory to write.

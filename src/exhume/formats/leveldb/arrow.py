@@ -291,7 +291,7 @@ def _valid(rows: LeveldbRows, absent: Collection[int]) -> Any:
 
 
 def _entities(rows: LeveldbRows, kind: Any) -> Any:
-    """The columns of entities by name; null for other rows."""
+    """The columns of entities by name, as an Arrow array of the type `kind`; null for other rows."""
     found = [one.columns for one in versions_of(rows)]
     return import_pyarrow().array([None if one is None else list(one.items()) for one in found], kind)
 
@@ -349,6 +349,8 @@ class _RowPlaces:
 def _operations(places: _RowPlaces, offsets: Any, kind: Any) -> Any:
     """Return the number of each row's operation in its write batch, which is found from its offset in the batch; null
     for rows of tables.
+
+    `offsets` are those of the rows' entries (in the batch or block), `kind` is the Arrow type of the result.
     """
     pa = import_pyarrow()
     if all(place.operations is None for place in places.kinds):

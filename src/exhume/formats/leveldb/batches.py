@@ -116,7 +116,7 @@ class WriteBatches:
         return True
 
     def _note(self, first: int, highest: int, kinds: int) -> None:
-        """Include added writes in the facts about all of them."""
+        """Include added writes, with these sequence numbers and types, in the facts about all of them."""
         self.sequence = first if self.sequence < 0 else self.sequence
         self.highest, self.kinds = max(self.highest, highest), self.kinds | kinds
 

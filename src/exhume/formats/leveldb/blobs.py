@@ -234,7 +234,7 @@ class BlobFile:
         return Check.compare(f"{stored:08x}", f"{masked_crc32c(data[:BLOB_FOOTER_CHECKED]):08x}")
 
     def check_record(self, record: BlobRecord, field: str = "checksum") -> Check:
-        """A checksum of a record, computed and compared: `head_checksum` or `checksum`."""
+        """A checksum of a record, computed and compared: that in its `field`, `head_checksum` or `checksum`."""
         if field == "head_checksum":
             data = self.source.read_at(record.offset, BLOB_HEAD_CHECKED)
             return Check.compare(f"{record.head.head_checksum:08x}", f"{masked_crc32c(data):08x}")

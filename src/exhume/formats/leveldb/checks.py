@@ -1,5 +1,8 @@
 """The numbered rules of the LevelDB family, and what a reader does when one is broken (a `Report`).
 
+A report takes the rule, a `detail` that is added to its title, the place (`span`, and `field_path` as the specification
+names it), and the value that was `expected` and the `actual` one.
+
 Spec: LevelDB doc/; RocksDB; each rule names its document or file.
 """
 
@@ -26,7 +29,6 @@ from exhume.formats.leveldb.model import PUTS as KNOWN_PUTS
 RULES = RuleTable("LDB")
 _rule = RULES.rule
 
-# Documents that many rules are from.
 _LOG = "LevelDB doc/log_format.md"
 _TABLE = "LevelDB doc/table_format.md"
 _IMPL = "LevelDB doc/impl.md"
@@ -169,7 +171,6 @@ BLOCK_CRC = _rule(
     hint="Entries of such a block are listed with checksum `bad` when it still decodes.",
 )
 FOOTER_CRC = _rule(203, "table footer checksum mismatch", spec="RocksDB table/format.h", error=ChecksumError)
-
 BLOB_CRC = _rule(211, "blob file checksum mismatch", spec="RocksDB db/blob/blob_log_format.h", error=ChecksumError)
 
 # 3xx structure and order
@@ -218,7 +219,6 @@ RECORD_CODEC = _rule(
     326, "compressed log record does not decompress", spec="RocksDB db/log_reader.cc", error=CodecError
 )
 TABLE_SHORT = _rule(325, "table is too short to have its footer", spec=_TABLE, error=TruncatedError)
-
 BLOB_FILE = _rule(341, "blob file cannot be read", spec="RocksDB db/blob/blob_log_format.h")
 VALUE = _rule(342, "reference to a value cannot be read", spec="RocksDB db/blob/blob_index.h")
 BLOB_TAIL = _rule(

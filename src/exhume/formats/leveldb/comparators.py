@@ -138,7 +138,10 @@ class _Reader:
         return self.take(2 * self.varint())
 
     def value(self, depth: int = 0) -> Any:
-        """Return a key value as a tuple that sorts like it: its rank in `_KINDS`, then the content."""
+        """Return a key value as a tuple that sorts like it: its rank in `_KINDS`, then the content.
+
+        `depth` is the number of arrays around it.
+        """
         kind = self.byte()
         rank = _KINDS.get(kind)
         if rank is None or depth > _MOST_NESTED:

@@ -137,7 +137,7 @@ class Database(LiveDatabase):
             return self._sound
 
     def _sources(self, state: LiveState, resolver: Resolver) -> Sources:
-        """Return tables and log entries of each column family, from which its rows are merged."""
+        """Return tables and log entries of each column family, to merge rows from; `resolver` makes values."""
         runs = {
             family: self._runs(family, {log.number: log.items.get(family) for log in state.logs})
             for family in state.families
@@ -186,7 +186,7 @@ class Database(LiveDatabase):
 
     def unreferenced(self, report: Report, *, lean: bool = False) -> Iterator[LeveldbRows]:
         """Yield the versions in files that the database no longer uses, and those in live logs that it does not apply.
-        Damage to these files is reported as a warning.
+        Damage to these files is reported as a warning.  `lean` is that of `map_versions`.
         """
         # Entries of logs first, then those of tables.
         for status, family, items in self.unused_items(report):

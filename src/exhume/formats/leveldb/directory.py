@@ -313,7 +313,7 @@ class DatabaseDirectory:
         """Wrap `resolve` so that an error becomes None (unknown value) and is added to `unread`."""
 
         def noted(family: int, key: bytes, versions: Versions) -> V | None:
-            """Resolve a value, and remember keys and types that could not be resolved."""
+            """Resolve the value that `versions` of a key make, and remember the key and type if that fails."""
             try:
                 value = resolve(family, key, versions)
             except ExhumeError as error:

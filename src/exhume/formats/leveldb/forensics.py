@@ -264,7 +264,7 @@ def _guessed(table: Table) -> Iterator[FoundBlock]:
 def _likely(head: bytes, start: int, stop: int, left: list[int]) -> Iterator[tuple[FoundBlock, int]]:
     """Yield the blocks that may start at `start`, each with the checksum stored after it; only cheap tests are made.
 
-    `left[0]` is how many more ends may be tried, over several calls.
+    `head` are the first bytes of the table; `left[0]` is how many more ends may be tried, over several calls.
     """
     for at in _ends(head[start:stop], min(stop, len(head)) - start - BLOCK_TRAILER + 1):
         if left[0] <= 0:
@@ -319,7 +319,7 @@ def _decoded(table: Table, found: list[FoundBlock]) -> Iterator[TableBlock]:
 
 
 def _decode(table: Table, found: FoundBlock, dictionary: bytes = b"") -> TableBlock | None:
-    """Return a block, if it decompresses to something whose restart points are inside it; None otherwise."""
+    """Return a block, if it decompresses (primed by `dictionary`) to bytes with restart points inside it, or None."""
     footer = table.footer_or_none()
     families = _FAMILIES if footer is None else ((footer.family, footer.version),)
     known = table.dictionary if footer is not None else None
@@ -442,7 +442,7 @@ _MARKED = bytes(1 if code in _CODES else 0 for code in range(256))
 
 
 def _ends(piece: bytes, stop: int) -> Iterator[int]:
-    """Yield the offsets below `stop` at which a block may end: those of bytes that are a known compression type."""
+    """Yield the offsets in `piece` below `stop` at which a block may end: those of known compression bytes."""
     marks = piece[: max(0, stop)].translate(_MARKED)
     at = marks.find(1)
     while at >= 0:

@@ -82,7 +82,10 @@ class LargeBlock:
     """Uncompressed bytes."""
 
     def __init__(self, handle: Handle, file: BlockOwner, codec: str, verdict: Verdict, content: StoredContent) -> None:
-        """Read the block once, to find its uncompressed size and its restart count (in the last 4 bytes)."""
+        """Read the block once, to find its uncompressed size and its restart count (in the last 4 bytes).
+
+        `codec` and `verdict` (of its checksum) are only passed on; `content` decompresses it.
+        """
         self.handle, self.source, self.codec, self.verdict = handle, file.source, codec, verdict
         self._limits = file.limits
         self._long = min(LONG, file.limits.payload_size)  # bytes above which a value is left in the file
@@ -121,7 +124,8 @@ class LargeBlock:
         """Return the entries of the block as `kernel.internal_entries` does: (items, offset where reading stopped,
         problem, offset of the first entry out of order or -1).
 
-        Values above `LONG` bytes, or above the limit `payload_size`, are `LargeValue`.
+        `rank` and `place` become parts of each item.  Values above `LONG` bytes, or above the limit `payload_size`, are
+        `LargeValue`.
         """
         from exhume.codecs.passing import ForwardReader
 
@@ -250,7 +254,8 @@ def _checksum(file: BlockOwner, handle: Handle, compression: int) -> int | None:
 
 
 def inflated(stored: bytes | memoryview, span: Span, limits: Limits, least: int) -> bytes | memoryview:
-    """The content of a compressed log record; mapped from a temporary file above `least` bytes, or `payload_size`.
+    """The content of a log record, compressed as `stored`; mapped from a temporary file above `least` or `payload_size`
+    bytes.
 
     Raises `CodecError`, and `LimitExceededError` above the limit `expansion`.
     """

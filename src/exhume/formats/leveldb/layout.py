@@ -4,6 +4,9 @@ This module adds what a schema cannot express: which versions of a footer are re
 mean.  A generated reader (`read_...`, `flat_...`) raises `LayoutError`; `with reading(where)` turns it into an error
 with a place.  A handle is the position of a block in a table; a version edit is a record of the manifest, which lists
 the tables; a write batch is a record of a log; a blob file has large values, which other files refer to.
+
+Arguments: `data`, `payload` and `stored` are bytes to read, `where` is their place for errors; `raw` is what a
+generated reader returned.
 """
 
 from __future__ import annotations

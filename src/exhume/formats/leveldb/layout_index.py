@@ -1,7 +1,8 @@
 """Index blocks of RocksDB with delta-encoded handles: keys and handles are completed entry by entry.
 
 An index block has an entry for each data block: a key that no key of the block is above, and the handle of the block
-(offset and size).  Delta-encoded: most entries store only how the size differs from that of the block before.
+(offset and size).  Delta-encoded: most entries store only how the size differs from that of the block before.  The
+functions take the decompressed block as `payload`, and its place as `where`.
 
 Spec: RocksDB block_based/block.h, IndexBlockIter::DecodeCurrentValue; table/format.cc, IndexValue::DecodeFrom.
 """

@@ -5,6 +5,9 @@ hides older versions.  Entries come as items, (key, inverted, rank, offset, valu
 minus (sequence << 8 | type): see `table.Item`.  Column families are sets of keys with numbers; the default one is 0.
 Level 0 of the tables has those that may overlap; the tables of a deeper level do not.
 
+Arguments: `column_family` or `family` is a number, `ceiling` the highest sequence number that counts.  With `strict`, a
+value that cannot be determined raises an error; with `lean`, large values are extras, which are read in chunks.
+
 Spec: LevelDB doc/impl.md.
 """
 

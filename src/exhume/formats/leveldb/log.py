@@ -70,7 +70,8 @@ class LogReader:
     """The records of a log or manifest, in order; offsets are absolute (`source.origin` included).
 
     With the `number` of a log, fragments that state another number are from an earlier use of its file.  The log ends
-    before the first of them.
+    before the first of them.  In its methods, `base` is the offset of a block in the file, `data` the block, and `at`
+    an offset in the block.
     """
 
     source: Source
@@ -213,7 +214,7 @@ class LogReader:
             self.report(checks.RECYCLED, span=self.source.span(self.remains, self.source.size))
 
     def _drop(self, fragments: list[Fragment], why: str) -> None:
-        """Report fragments that do not make a record; those of an earlier use of the file are not lost."""
+        """Report fragments that do not make a record, and `why`; those of an earlier use of the file are not lost."""
         if fragments[0].earlier:
             return
         span = self._span(*fragments)

@@ -3,6 +3,7 @@
 A manifest is a log whose records are version edits: changes to the set of tables, and new values of counters.  Applied
 in order, they give the state.  Tables have levels: those of level 0 may overlap, those of a deeper level do not.  A
 column family is a separate set of keys (RocksDB).  CURRENT is a file that has the name of the manifest in use.
+Arguments named `where` are the place of an edit, for findings.
 
 Spec: LevelDB doc/impl.md, db/version_set.cc; RocksDB db/version_edit.cc for tags beyond 9; dacha tag 800.
 """
@@ -266,7 +267,7 @@ def _apply_blobs(manifest: Manifest, family: ColumnFamily, edit: VersionEdit, wh
 
 
 def _raise_counter(holder: Manifest | ColumnFamily, name: str, value: int | None, where: Span, report: Report) -> None:
-    """Take the value of a counter from an edit that has one; counters never shrink."""
+    """Set the counter `name` of `holder` to that of an edit, if it states one; counters never shrink."""
     before = getattr(holder, name)
     if value is None:
         return

@@ -2,7 +2,8 @@
 
 CURRENT has the name of the manifest, which lists the tables; `*.log` are logs of writes, `*.ldb` and `*.sst` tables,
 `*.blob` files with large values, OPTIONS-* settings of RocksDB, `marker.*` files of Pebble.  The functions that request
-files matter for remote directories, where each request takes long: they announce several files at once.
+files matter for remote directories, where each request takes long: they announce several files at once.  `folder` is
+the directory of the database in the tree, with a slash ("" for the tree itself).
 
 Spec: LevelDB doc/impl.md, "Files"; db/filename.cc.
 """

@@ -133,7 +133,8 @@ class Replay:
     ) -> tuple[list[LogBatch | WriteBatches], list[LogBatch], dict[int, int]]:
         """Return (batches of a log, complete batches of an earlier use of its file, sizes of timestamps by family).
 
-        RocksDB reuses the files of old logs, whose batches may remain after the end of the new log.
+        RocksDB reuses the files of old logs, whose batches may remain after the end of the new log.  `make` returns
+        empty items for single writes.
         """
         batches: list[LogBatch | WriteBatches] = []
         earlier: list[LogBatch] = []
@@ -203,7 +204,7 @@ class Replay:
         least = min(LONG, limits.payload_size)
 
         def made(start: int, stop: int, is_value: bool) -> bytes | LargeValue:
-            """Return the bytes `[start, stop)` of the payload; a long value stays in the log."""
+            """Return the bytes `[start, stop)` of the payload; if they are a value and long, it stays in the log."""
             if is_value and stop - start > least:
                 pieces = partial(reader.pieces, record.fragments, start, stop)
                 return LargeValue(stop - start, pieces, limits, span.in_payload(start, stop))
@@ -244,6 +245,7 @@ class _Run:
     ) -> None:
         """Prepare the replay of `log`.
 
+        Without a `manifest`, every operation counts.
         `prepared` has the transactions that await a commit, by name, and is shared by all logs; `make` returns an empty
         run of entries; `timestamps` has the timestamp size in bytes by column family.
         """

@@ -256,7 +256,7 @@ def _line(version: Version) -> Iterator[bytes]:
 def _account(database: Database, found: list[Finding], report: SalvageReport, *, everything: bool) -> None:
     """Account for every file: content is recovered where a block or log record was read, and nothing else is.
 
-    `everything`: also the versions in files that the database no longer uses are in the output.
+    `found`: findings of reading.  `everything`: the output also has versions in files that are no longer used.
     """
     damaged: dict[str, list[Finding]] = {}  # by the name of the file
     for finding in found:
@@ -319,7 +319,7 @@ def _account_other(file: DbFile, span: Span, report: SalvageReport) -> None:
 
 
 def _note_missing(database: Database, report: SalvageReport, *, everything: bool) -> None:
-    """Count missing logs, and report what the losses mean for the rows."""
+    """Count missing logs, and report what the losses mean for the rows; `everything` as in `_account`."""
     for name in database.missing_logs:
         report.add_lost("logs")
         report.notes.append(f"{name} is missing")
@@ -415,7 +415,7 @@ def _account_file(
 
 
 def _is_structure(source: Source, content: list[Content], rest: Outcome, span: Span) -> bool:
-    """Whether a range of a table has no content: salvage writes other bytes in its place."""
+    """Whether a range of a table has no content, and the `rest` of it is rebuilt: other bytes replace it."""
     start, end = span.start - source.origin, span.end - source.origin
     return rest is Outcome.REBUILT and not any(first < end and start < stop for first, stop, *_ in content)
 
@@ -423,7 +423,7 @@ def _is_structure(source: Source, content: list[Content], rest: Outcome, span: S
 def _account_between(
     source: Source, content: list[Content], rest: Outcome, between: Range, kind: str, report: SalvageReport
 ) -> None:
-    """Account for an undamaged range: its content, and the structure around that."""
+    """Account for an undamaged range `between`: its content, and the rest around that; see `_account_file`."""
     at, stop = between[0] - source.origin, between[1] - source.origin
     # The last range that begins before `at` may reach into it.
     number = max(0, bisect_right(content, (at, stop), key=itemgetter(0, 1)) - 1)
@@ -439,7 +439,7 @@ def _account_between(
 
 
 def _account_rest(source: Source, start: int, end: int, rest: Outcome, kind: str, report: SalvageReport) -> None:
-    """Account for bytes between the recovered spans; zeros in a log were never written."""
+    """Account for bytes between the recovered spans, by `rest`; zeros in a log (by `kind`) were never written."""
     if rest is Outcome.LOST and source.is_zero(start, end) and kind.endswith("log"):
         rest = Outcome.IGNORED
     if rest is not Outcome.LOST:

@@ -212,7 +212,7 @@ def _blob_sections(blobs: BlobFile) -> list[SectionItem]:
 
 
 def _blob_section(blobs: BlobFile, record: BlobRecord, codec: str) -> Section:
-    """A record, whose payload is the value."""
+    """A record, whose payload is the value, compressed by `codec`."""
     source, place = blobs.source, (record.value_at, record.len_value)
     return Section(
         f"{source.name}/record@{source.origin + record.offset}", source.span(record.offset, record.end),
@@ -223,7 +223,7 @@ def _blob_section(blobs: BlobFile, record: BlobRecord, codec: str) -> Section:
 
 
 def _chunks(reader: LogReader, fragments: tuple[Fragment, ...]) -> Iterator[bytes]:
-    """The payload of a record in chunks."""
+    """The payload of a record in chunks, read again from its fragments."""
     data = memoryview(reader.large_content(fragments))
     return (bytes(data[at : at + CHUNK]) for at in range(0, len(data), CHUNK))
 
@@ -231,7 +231,7 @@ def _chunks(reader: LogReader, fragments: tuple[Fragment, ...]) -> Iterator[byte
 def table_sections(
     table: Table, rows: str = "leveldb_data_block", check: RowCheck | None = None, jobs: int = 1
 ) -> list[SectionItem]:
-    """Return blocks, trailers and the footer; a table without a readable footer is one unread section."""
+    """Return blocks, trailers and footer; without a readable footer, one unread section.  See `file_sections`."""
     source = table.source
     footer = table.footer_or_none()
     if footer is None:
@@ -289,7 +289,7 @@ def _are_consecutive(blocks: Handles, others: Sequence[Handle], room: int) -> bo
 
 
 def _unread(source: Source, blocks: list[Handle], room: int, note: str) -> Iterator[Section]:
-    """The spans of a table before `room` that none of the blocks covers."""
+    """The spans of a table before `room` that none of the blocks covers; `note` is the reason."""
     at = 0
     for start, stop in [*((one.offset, one.stop) for one in blocks), (room, room)]:
         if at < start:
@@ -324,7 +324,7 @@ def _stored_codecs(table: Table, handles: Handles) -> bytes:
 
 
 def _data_run(table: Table, handles: Handles, rows: str, check: RowCheck | None, jobs: int) -> SectionRun:
-    """Consecutive data blocks, each followed by its trailer."""
+    """Consecutive data blocks at `handles`, each followed by its trailer; `rows` and `check` as in `file_sections`."""
     source, pieces = table.source, range(0, len(handles), PIECE)
     # Sections alternate: a block, its trailer.  `bounds` has their offsets and the end, `kinds` a codec or `TRAILERS`.
     codecs = b"".join(map_ordered(lambda at: _stored_codecs(table, handles[at : at + PIECE]), pieces, jobs))
@@ -399,7 +399,7 @@ def _blocks(table: Table, footer: Footer) -> list[tuple[str, Handle, str]]:
 def _contents(
     table: Table, label: str, kind: SectionKind, handle: Handle, codec: int, schema: str, check: RowCheck | None = None
 ) -> Section:
-    """Return the section of a block without its trailer; its content is loaded on request."""
+    """Return the section `label` of a block without its trailer, to be loaded on request; `codec`: compression byte."""
     source = table.source
     end = handle.offset + handle.size
     stored = codec == Compressions.NONE
@@ -430,7 +430,7 @@ def _contents(
 
 
 def _trailer(table: Table, label: str, handle: Handle) -> Section:
-    """The compression and the checksum of a block."""
+    """The compression and the checksum of a block, whose section is called `label`."""
     return Section(
         f"{label}/trailer", table.source.span(handle.offset + handle.size, handle.stop), SectionKind.CHECKSUM,
         schema="leveldb_table::block_trailer", check=lambda _: table.check_block(handle),

@@ -83,7 +83,8 @@ class Table(IndexedFile):
     ) -> None:
         """Describe a table; footer and index are read when they are needed.
 
-        `level`, `referenced` (whether the database uses it) and `largest_sequence` are those in the manifest.
+        `level`, `referenced` (whether the database uses it) and `largest_sequence` are those in the manifest;
+        `comparator` is the order of its keys (default: bytes).
         """
         super().__init__(source, limits=limits)
         self.largest_sequence = largest_sequence
@@ -96,7 +97,7 @@ class Table(IndexedFile):
         """Entries of the blocks read last, by block number."""
 
     def place(self, handle: Handle, verdict: Verdict, codec: str) -> Place:
-        """The place that the entries of a block are reported at."""
+        """The place that the entries of a block are reported at, with the verdict on its checksum and its codec."""
         start = self.source.origin + handle.offset
         end = start + handle.stop - handle.offset
         return Place(
@@ -244,7 +245,8 @@ class Table(IndexedFile):
     def items(self, rank: int = 0, start: bytes | None = None, stop: bytes | None = None) -> Iterator[Item]:
         """Every entry from the user key `start` on, in order; raises at the first broken rule.
 
-        With `stop`, keys from there on will not be requested, so a remote table is not read ahead beyond them.
+        `rank` is that of the table (see `Item`).  With `stop`, keys from there on will not be requested, so a remote
+        table is not read ahead beyond them.
         """
         return chain.from_iterable(self.item_blocks(rank, start, stop))
 

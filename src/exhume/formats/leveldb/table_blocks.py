@@ -223,8 +223,8 @@ class BlockFile:
     ) -> TableBlock | None:
         """A block, its checksum compared and its contents decompressed; None when it cannot be read, which is reported.
 
-        `stored` are its bytes with the trailer, if the caller has them.  With `checks.strict` it raises what would
-        be reported.
+        `stored` are its bytes with the trailer, if the caller has them; `dictionary` as in `_read`.  With
+        `checks.strict` it raises what would be reported.
         """
         found = self._read(handle, report, stored, dictionary)
         assert not isinstance(found, LargeBlock)
@@ -233,7 +233,10 @@ class BlockFile:
     def _read(
         self, handle: Handle, report: Report, stored: bytes | None, dictionary: bytes | None, *, data: bool = False
     ) -> TableBlock | LargeBlock | None:
-        """See `read_block`; a `data` block that is too large for memory is read in chunks."""
+        """See `read_block`; a `data` block that is too large for memory is read in chunks.
+
+        `dictionary` primes the codec; None if it cannot be read.
+        """
         kind, family, version, base, room = self.rules
         source = self.source
         offset, size = handle

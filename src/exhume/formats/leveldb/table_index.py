@@ -257,7 +257,7 @@ class IndexedFile(BlockFile):
         return out
 
     def _index_entries(self, handle: Handle, shape: _IndexShape, report: Report) -> BlockIndex:
-        """Return key and block handle of each entry of the index block at `handle`.
+        """Return key and block handle of each entry of the index block at `handle`, of an index of this `shape`.
 
         Entries that cannot be parsed are reported and omitted; the index of an unreadable block is empty.
         """

@@ -193,7 +193,7 @@ class TableWriter:
             self._block, self._pending = [], 0
 
     def _put(self, contents: bytes, codec: str) -> Handle:
-        """Write a block and return where it is."""
+        """Write a block with these contents, compressed by `codec`, and return where it is."""
         sealed = seal_block(contents, codec)
         handle = Handle(self.size, len(sealed) - TRAILER.size)
         self._file.write(sealed)

@@ -37,7 +37,7 @@ _U64 = 1 << 64  # sums are 64-bit numbers that wrap around
 _ESCAPES = {"n": "\n", "r": "\r"}  # another character after a backslash stands for itself
 
 Merge = Callable[[bytes | None, Sequence[bytes]], bytes | None]
-"""Applies operands, oldest first, to a value (None: there is none); None when the operator fails."""
+"""Applies operands, oldest first, to a base value (None: there is none); None when the operator fails."""
 
 
 class Operator(NamedTuple):
@@ -192,8 +192,8 @@ MOST_COLUMNS = 1 << 16  # of a plausible entity
 def resolver_of(operators: Mapping[int, Operator], blobs: Blobs) -> Resolver:
     """Return a function that computes the value of a key from its stored versions.
 
-    It uses the merge operators of the column families (by number) and the blob files.  It propagates errors from
-    reading a blob file, and raises `LimitExceededError` if merge operands apply to a value above the limit
+    It uses the merge operators of the column families (by number) and the blob files (through `blobs`).  It propagates
+    errors from reading a blob file, and raises `LimitExceededError` if merge operands apply to a value above the limit
     `payload_size`.
     """
 
@@ -284,7 +284,10 @@ Chain = tuple[int, bytes, Versions]
 
 
 def settle_chains(rows: LeveldbRows, chains: Found, resolver: Resolver, *, keep: bool) -> None:
-    """Resolve merge operands, entities and references of the current state to values; `keep`: see `settle`."""
+    """Resolve merge operands, entities and references of the current state (`chains` of the rows) to values.
+
+    With `keep`, merge operands remain as rows of their own.
+    """
     parts: Sequence[Chain] = _with_extras(rows, chains) if rows.extras else chains
     _keep_columns(rows, chains)
     values = [(number, resolver(rows.family, key, versions)) for number, key, versions in parts]

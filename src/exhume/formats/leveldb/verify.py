@@ -4,7 +4,7 @@ A run here is a series of consecutive data blocks of a table; its survey is a fa
 A separator is the key of a block in the index: no key of the block is above it.  A block claims its bytes: bytes that
 nothing claims, or two blocks, are a finding.
 
-Spec: LevelDB doc/impl.md; the rules are in `checks`.
+With `quick`, no entry is examined.  Spec: LevelDB doc/impl.md; the rules are in `checks`.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ def _unresolved(database: Database, jobs: int) -> list[Finding]:
 
 
 def _guard(found: CappedFindings, work: Any) -> None:
-    """Run a walk; an exception becomes its last finding."""
+    """Run `work`, which adds to `found`; an exception becomes its last finding."""
     try:
         work()
     except ExhumeError as error:

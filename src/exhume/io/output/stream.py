@@ -91,7 +91,8 @@ def copy_between(in_fd: int, out_fd: int, size: int, offset: int | None = None) 
 
 
 # Copies by the system, which may share the blocks of the files, or does not pass the data through this process.  Each
-# returns the bytes copied, 0 at the end.  `OSError`: not for these files; `AttributeError`: not on this system.
+# copies up to `count` bytes from `offset` of `in_fd` to the position of `out_fd`, and returns how many, 0 at the end.
+# `OSError`: not for these files; `AttributeError`: not on this system.
 
 
 def _kernel_copy(in_fd: int, out_fd: int, offset: int, count: int) -> int:

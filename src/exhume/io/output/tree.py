@@ -233,7 +233,7 @@ class OutputTree:
         return self._top
 
     def _open_folder(self, parts: tuple[str, ...]) -> folders.OpenFolder:
-        """A fresh handle of a directory below the root, made where missing; the caller leaves it."""
+        """A fresh handle of the directory `parts` below the root, made where missing; the caller leaves it."""
         with self._lock:
             known = self._folders.get(parts)
             if known is not None:

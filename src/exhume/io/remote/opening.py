@@ -119,7 +119,7 @@ class ResponseRules(NamedTuple):
     def options(self, url: str, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return the options for an fsspec URL, with the guard for each link of the chain that can have it.
 
-        A client that the caller passes is used as it is.
+        `given` are the caller's options: a client among them is used as it is.
         """
         links = [_protocol(link) for link in url.split("::")]
         links[0] = given.get("protocol") or links[0]

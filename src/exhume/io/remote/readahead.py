@@ -92,7 +92,7 @@ class AdaptiveConcurrency:
             self._become(min(self._most, 2 * self.width), 0, rate)
 
     def _become(self, width: int, pause: int, before: float = 0.0) -> None:
-        """Continue with another width."""
+        """Continue with another width for `pause` rounds; `before` is the speed at the old one, while more is tried."""
         self.width, self._pause, self._before = width, pause, before
         self._begin_round()
 
@@ -123,7 +123,7 @@ class PendingFetch:
     stop: int
 
     def __init__(self, start: int, stop: int, fetch: Callable[[], bytes], pace: AdaptiveConcurrency) -> None:
-        """Start to fetch bytes `[start, stop)` in a thread of its own."""
+        """Start to fetch bytes `[start, stop)` in a thread of its own; `pace` counts it as in flight."""
         self.start, self.stop = start, stop
         self._data: bytes | None = None
         self._done = threading.Event()

@@ -117,8 +117,8 @@ class RemoteSource(Source):
     ) -> None:
         """Take an object whose entry `info` is known: `size` is required, and `edge` may have its first or last bytes.
 
-        `path` is how `fs` knows the object, `name` is for messages.  Raises `RangeNotSupportedError` without a usable
-        size.
+        `path` is how `fs` knows the object, `name` is for messages; `pace` is the number of requests in flight, if it
+        is shared.  Raises `RangeNotSupportedError` without a usable size.
         """
         self.name: str = redact(name)
         self.allow_full_download = allow_full_download
@@ -325,7 +325,7 @@ class RemoteSource(Source):
             )
 
     def _explain_length(self, offset: int, size: int, got: int) -> None:
-        """Raise the error for an answer of the wrong length: range ignored, object changed, or cut."""
+        """Raise the error for an answer of `got` instead of `size` bytes: range ignored, object changed, or cut."""
         span = self.span(offset, offset + size)
         if got > size:
             raise RangeNotSupportedError(

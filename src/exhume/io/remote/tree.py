@@ -2,6 +2,8 @@
 
 fsspec is a library of file systems by URL schemes.  A store of keys (S3) has no directories: a prefix of keys that ends
 with a slash counts as one.  Each request takes long, so requests are made in advance and in parallel (`will_read`).
+`allow_full_download` permits to read most of an object (see `RemoteSource`), `pace` is the number of requests in
+flight, and `called` is the URL of a directory that is a tree of its own.
 """
 
 from __future__ import annotations
@@ -78,7 +80,7 @@ class _Snapshot:
 
 
 def _find(fs: Any, base: str) -> dict[str, Mapping[str, Any]]:
-    """Every file below a path with its entry in the listing."""
+    """Every file below the path `base` with its entry in the listing."""
     kind = source_kind(fs)
     if kind is not HttpSource:
         parent, _, last = base.rpartition("/")
