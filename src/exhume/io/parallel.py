@@ -29,7 +29,7 @@ class _Call(Generic[T, R]):
     def __init__(self, item: T) -> None:
         """Prepare one call; its lock is held until the result is there."""
         self._item = item
-        self._done = threading.Lock()
+        self._done = threading.Lock()  # held until the call was made
         self._done.acquire()
         self._error: Exception | None = None
         self._result: R

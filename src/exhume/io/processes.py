@@ -73,8 +73,8 @@ class _Workers(Generic[T, R]):
         self._caller = threading.get_ident()
         self._threads: dict[int, int] = {}  # numbers of threads by identifier, in the order in which they came
         self._workers: list[_Worker] = []
-        self._lock = threading.Lock()
-        self._closed = False
+        self._lock = threading.Lock()  # for `_threads` and `_workers`
+        self._closed = False  # whether the map has ended: nothing is computed any more
 
     def call(self, item: T) -> R:
         """Return the result for one item: computed in this process by the caller's own thread, in a worker process by
@@ -124,7 +124,7 @@ class _Worker:
             )
         self._order: deque[threading.Lock] = deque()
         """A lock for each request without an answer; the thread that holds the first one receives the next answer."""
-        self._sending = threading.Lock()
+        self._sending = threading.Lock()  # for `_order`, and so that requests are sent in that order
         self._send(call)
 
     def _send(self, message: bytes) -> None:

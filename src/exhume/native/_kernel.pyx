@@ -117,8 +117,8 @@ cdef inline int compare(chars left, Py_ssize_t left_size, chars right, Py_ssize_
 
 
 cdef inline void copy(char* target, chars source, Py_ssize_t length, bint roomy) noexcept nogil:
-    """memcpy; a short record is copied as 32 bytes at once if both buffers are long enough (the bytes after it in
-    the target are written later)."""
+    """memcpy; if `roomy` (both buffers are long enough), a short record is copied as 32 bytes at once: the bytes after
+    it in the target are written later."""
     if roomy and length <= 32:
         memcpy(target, source, 32)
     else:
@@ -151,6 +151,7 @@ cdef inline Py_ssize_t prefix_size(Py_ssize_t length) noexcept nogil:
 
 
 cdef inline int compare_records(chars data, Record* left, Record* right) noexcept nogil:
+    """Compare the contents of two records as `compare` does."""
     return compare(data + left.data_start, left.data_end - left.data_start,
                    data + right.data_start, right.data_end - right.data_start)
 

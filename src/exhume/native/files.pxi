@@ -89,7 +89,10 @@ cdef int write_one(FileJob* job, const unsigned char* data) noexcept nogil:
 
 
 def write_files(list jobs not None, const unsigned char[::1] data not None):
-    """See `exhume.io.folders.py_write_files`."""
+    """Create files; return an error number for each, or 0.  See `exhume.io.folders.py_write_files`.
+
+    `jobs` are (descriptor of the directory, name, start, stop) of files that contain `data[start:stop]`.
+    """
     cdef Py_ssize_t count = len(jobs), i, size = data.shape[0]
     cdef FileJob* table = <FileJob*>malloc((count or 1) * sizeof(FileJob))
     cdef const unsigned char* base = &data[0] if size else NULL
@@ -143,7 +146,10 @@ cdef const char* enter_folder(Folder* folder, const char* path) noexcept nogil:
 
 
 cdef Py_ssize_t read_one(Folder* folder, const char* path, Py_ssize_t size, char* into) noexcept nogil:
-    """Read up to `size + 1` bytes of a file, to notice one that is longer.  Return their number, -1 on failure."""
+    """Read up to `size + 1` bytes of a file, to notice one that is longer.  Return their number, -1 on failure.
+
+    `folder` is the directory that was opened last.
+    """
     cdef int fd
     cdef Py_ssize_t done
     cdef const char* leaf = enter_folder(folder, path)
@@ -165,7 +171,10 @@ cdef Py_ssize_t read_one(Folder* folder, const char* path, Py_ssize_t size, char
 
 
 def read_files(list paths not None, list sizes not None):
-    """See `exhume.io.folders.py_read_files`."""
+    """Read files of known sizes; return (buffer, whether each was read and has that size).
+
+    See `exhume.io.folders.py_read_files`.
+    """
     cdef Py_ssize_t count = len(paths), i, total = 0, at = 0
     cdef FileJob* table
     cdef bytes name
@@ -203,7 +212,10 @@ def read_files(list paths not None, list sizes not None):
 
 
 def list_folder(bytes path not None):
-    """See `exhume.io.folders.py_list_folder`."""
+    """Return (names of files, their sizes, their inode numbers, names of directories, other names) in a directory.
+
+    See `exhume.io.folders.py_list_folder`.
+    """
     cdef files_dir_t* folder
     cdef files_entry_t* entry
     cdef files_stat_t found

@@ -114,7 +114,7 @@ cdef int json_text(Out* out, const uint8_t* p, int64_t size, bint replaces) noex
 
 cdef bint json_bytes(Out* out, const uint8_t* p, int64_t size) noexcept nogil:
     """Print bytes as `jsonout.bytes_value` does: text, and base64 if that is not exact; False without memory."""
-    cdef bint exact = ir_is_utf8(p, size)
+    cdef bint exact = ir_is_utf8(p, size)  # (kv_ir/native.pxi) whether they are valid UTF-8
     cdef uint32_t word
     cdef char* to
     if not reserve(out, 9):

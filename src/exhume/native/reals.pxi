@@ -58,7 +58,10 @@ cdef inline uint64_t real_product(const uint64_t* power, uint64_t factor) noexce
 
 
 cdef void real_digits(uint64_t bits, uint64_t* digits, int* exponent) noexcept nogil:
-    """The shortest decimal that is closest to a finite double that is not 0: `digits` times ten to `exponent`."""
+    """The shortest decimal that is closest to a finite double that is not 0: `digits` times ten to `exponent`.
+
+    `bits` are those of the double.
+    """
     cdef uint64_t fraction = bits & <uint64_t>0xFFFFFFFFFFFFF, whole, lower, upper, value, tenth, middle
     cdef int biased = <int>(bits >> 52) & 0x7FF, binary, ten, shift
     cdef bint is_even, is_narrow = fraction == 0 and biased > 1, under, over

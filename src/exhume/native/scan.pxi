@@ -100,6 +100,7 @@ cdef Py_ssize_t scan_pair(const unsigned char* text, Py_ssize_t size) noexcept n
 
 
 def find_patterns(const unsigned char[::1] data not None, list patterns not None):
+    """Return (offset, index of the pattern) of every occurrence of byte strings, which are not empty, in order."""
     cdef Py_ssize_t size = data.shape[0], at = 0, number, other, count = len(patterns), num_pairs = 0, end
     cdef unsigned char[513] tail  # copy of the last block, filled up with zeros, and the byte after it
     cdef unsigned char[512] marks  # by place in the block
@@ -152,7 +153,7 @@ def find_patterns(const unsigned char[::1] data not None, list patterns not None
 
 cdef int scan_compare(const unsigned char* raw, Py_ssize_t size, Py_ssize_t marked, const ScanPattern* wanted,
                       Py_ssize_t count, ScanHits found) except -1 nogil:
-    """Add a hit for each pattern that occurs with its pair at `marked`."""
+    """Add a hit to `found` for each of the `count` patterns `wanted` that occurs with its pair at `marked`."""
     cdef Py_ssize_t number, start
     for number in range(count):
         start = marked - wanted[number].pair

@@ -35,7 +35,10 @@ Topics = str | re.Pattern[str] | Iterable[str | re.Pattern[str]]
 
 
 class ReadingOptions(MemberTableOptions, total=False):
-    """The options of reading parts, of all formats: each takes its own, see `exhume.distributed.partitions`."""
+    """The options of reading parts, of all formats together: each format takes its own.
+
+    They mean what they mean in the format's `to_arrow` and record methods; see `exhume.distributed.partitions`.
+    """
 
     all_versions: bool
     begin_ms: int | None

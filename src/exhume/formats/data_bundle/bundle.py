@@ -41,7 +41,7 @@ class View:
         self._shards: dict[int, Shard] = {}  # those in use, by number
         self._readers: dict[int, Callable[[int, int], bytes]] = {}  # see `reader`
         self._pool = SourcePool(tree)  # closes files when there are too many
-        self._lock = threading.Lock()
+        self._lock = threading.Lock()  # for the dictionaries above
 
     def source(self, number: int) -> Source:
         """The file of a shard.  Raises DBND-316 when it is missing."""

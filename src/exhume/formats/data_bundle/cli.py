@@ -66,7 +66,7 @@ OPTIONS: dict[str, list[click.Option]] = {
 
 
 class ListOptions(VerbOptions):
-    """Which members `exhume list` shows."""
+    """Which members `exhume list` shows; the options are described in `OPTIONS`."""
 
     all_versions: bool
     sequence: int | None
@@ -74,7 +74,7 @@ class ListOptions(VerbOptions):
 
 
 class CatOptions(VerbOptions):
-    """Which state, and which bytes of each member, `exhume cat` prints."""
+    """Which state, and which bytes `[start, stop)` of each member, `exhume cat` prints; see `OPTIONS`."""
 
     start: int
     stop: int | None

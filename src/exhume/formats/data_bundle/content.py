@@ -69,6 +69,7 @@ class Content:
             if row.meta.offset >= at:
                 self._rows.append(row)
                 at = row.meta.offset + row.meta.size
+        # Where each of these files starts and ends in the stream, both ascending.
         self._starts = [row.meta.offset for row in self._rows]
         self._ends = [row.meta.offset + row.meta.size for row in self._rows]
 

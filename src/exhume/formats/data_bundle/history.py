@@ -168,7 +168,8 @@ TOGETHER = 64
 class FileVersion(NamedTuple):
     """One version of a file row.
 
-    `checksum_status`: `good` (the bytes match their CRC), `bad`, `unreadable`, or None for a tombstone.
+    `checksum_status`: `good` (the bytes match their CRC), `bad`, `unreadable`, or None for a tombstone.  `row` is None
+    for a tombstone, and for a row that cannot be read, whose `path` is then its key; `error` says why it is not good.
     """
 
     version: Version

@@ -38,7 +38,7 @@ T = TypeVar("T")
 
 
 class FileRow(NamedTuple):
-    """A file or directory: its relative path, and its index row."""
+    """A file or directory: its relative path, and its index row: value (`meta`: place, size, checksum) and key."""
 
     path: str
     meta: FileMetadata

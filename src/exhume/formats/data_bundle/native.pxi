@@ -35,7 +35,10 @@ def bundle_file_row(
     bytes key not None, bytes value not None, type row_type not None, type key_type not None,
     type metadata_type not None,
 ):
-    """Return the row of a file or directory as `row_type`; None if Python has to parse it."""
+    """Return the row of a file or directory as `row_type`, its key as `key_type` and its value as `metadata_type`.
+
+    None if Python has to parse it.
+    """
     cdef const uint8_t *p = key
     cdef int64_t end = len(key), start, size
     cdef DataBundleKeyChunk directory, name
@@ -78,7 +81,7 @@ def bundle_file_row(
 def bundle_record_row(
     bytes key not None, bytes value not None, type row_type not None, type metadata_type not None,
 ):
-    """Return the row of a record as `row_type`; None if Python has to parse it."""
+    """Return the row of a record as `row_type`, its value as `metadata_type`; None if Python has to parse it."""
     cdef const uint8_t *p = key
     cdef int64_t end = len(key)
     cdef DataBundleKeyRecordKey parts

@@ -125,7 +125,7 @@ class DataBundleArchive(MemberArchive):
         """Whether `info` reads the rows of the index, to count files."""
         self._rows: dict[str, FileRow] | None = None
         """All live rows by path; None: not read yet."""
-        self._lock = threading.Lock()
+        self._lock = threading.Lock()  # for `_rows`
 
     @cached_property
     def index(self) -> BundleIndex:

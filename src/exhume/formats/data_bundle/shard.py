@@ -132,7 +132,7 @@ class RecordCache(Lru[tuple[int, int], bytes]):
 
     def __init__(self, size: int = CACHE_SIZE) -> None:
         super().__init__(size)
-        self._busy = [threading.Lock() for _ in range(32)]
+        self._busy = [threading.Lock() for _ in range(32)]  # by hash of the record, so few records share one
 
     def lock(self, key: tuple[int, int]) -> threading.Lock:
         """A lock to hold while the record is decoded."""

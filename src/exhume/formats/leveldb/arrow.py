@@ -77,7 +77,7 @@ class DatabaseArchive(Protocol):
 
 
 class LevelDbTableOptions(TableOptions, total=False):
-    """Options of `to_arrow`."""
+    """Options of `to_arrow`, which documents them."""
 
     start: bytes | None
     stop: bytes | None

@@ -374,7 +374,7 @@ class Recorder:
     """A report that keeps what it is given, to pass it on any number of times."""
 
     def __init__(self) -> None:
-        self._calls: list[tuple[Rule, str, dict[str, Any]]] = []
+        self._calls: list[tuple[Rule, str, dict[str, Any]]] = []  # arguments: rule, detail, the others by name
 
     def __call__(
         self,

@@ -69,7 +69,7 @@ OPTIONS: dict[str, list[click.Option]] = {
 
 
 class ListOptions(VerbOptions):
-    """Which versions `exhume list` shows."""
+    """Which versions `exhume list` shows; the options are described in `OPTIONS`."""
 
     all_versions: bool
     sequence: int | None
@@ -78,14 +78,14 @@ class ListOptions(VerbOptions):
 
 
 class CatOptions(VerbOptions):
-    """Which state `exhume cat` prints."""
+    """Which state `exhume cat` prints; see `OPTIONS`."""
 
     sequence: int | None
     jobs: int
 
 
 class LevelDbSearchOptions(SearchOptions):
-    """Where `exhume search` looks."""
+    """Where `exhume search` looks; see `OPTIONS`."""
 
     all_versions: bool
     values: bool

@@ -93,7 +93,7 @@ class DatabaseDirectory:
         self.limits = limits  # of memory and sizes
         self.sequence_rule = sequence_rule
         self.problems: list[Finding] = []
-        self.errors: list[ExhumeError] = []
+        self.errors: list[ExhumeError] = []  # those of `problems` that are faults
         report = self._note
         hint_files(tree, plain_names(tree))
         version = pebble_version(plain_names(tree))  # None: not a database of Pebble; "" if its version is unknown

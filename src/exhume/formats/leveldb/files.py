@@ -220,7 +220,7 @@ class SourcePool:
         self._known: dict[str, PooledSource] = {}  # all that were requested, by name
         self._open: OrderedDict[str, Source] = OrderedDict()  # least recently used first
         self._uses: dict[str, int] = {}  # reads in progress, by name: such a file is not closed
-        self._lock = threading.Lock()
+        self._lock = threading.Lock()  # held for the dictionaries above, but not while a file is read
 
     def source(self, name: str) -> PooledSource:
         """One file of the directory.  Raises `EntryNotFoundError`, `SourceError`."""

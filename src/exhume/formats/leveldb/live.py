@@ -374,7 +374,7 @@ def _first_write(versions: Iterable[Item]) -> tuple[Item | None, int]:
     """
     newest, number, kind, size = None, 0, 0, 0
     for one in versions:
-        packed, value = _TOP - one[1], one[4]
+        packed, value = _TOP - one[1], one[4]  # (key, inverted, rank, offset, value, place)
         if packed & 0xFF == RANGE:
             continue
         # `held`: bytes of the value.

@@ -47,7 +47,7 @@ cdef class LogItems:  # see the class of this name in pykernel.py
     cdef tuple place        # constant fields of places of single writes: file, number, checksum, referenced, operations
     cdef list others        # (place, value) of other items; the value is None if it is in `data`
 
-    def __init__(self, type made, tuple place not None):
+    def __init__(self, type made, tuple place not None):  # `made` is `model.Place`
         if len(place) != 5:
             raise ValueError("not the five constant fields of a place")
         self.made, self.place, self.others = made, place, []
@@ -265,7 +265,7 @@ cdef class LogItems:  # see the class of this name in pykernel.py
         found[at] = moved
 
     cdef void arrange(self, LdbSorted* found, Py_ssize_t count, int depth) noexcept nogil:
-        """Sort in place: quicksort, with heapsort for parts that are still large after `depth` divisions."""
+        """Sort `count` items in place: quicksort, with heapsort for parts that are still large after `depth` divisions."""
         cdef Py_ssize_t low, high, middle
         cdef LdbSorted pivot, swap
         while count > LDB_FEW:

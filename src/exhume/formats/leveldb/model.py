@@ -146,7 +146,7 @@ class Version(NamedTuple):
 
     `entry_offset` is the start of the entry inside the decompressed block, or of the operation inside the write batch;
     `operation` the number of the operation in its batch (None in tables); `superseded_by` the sequence number of the
-    next newer version of the key.
+    next newer version of the key.  `place` is its block or log record, `extra` has facts that few versions have.
     """
 
     key: bytes
@@ -282,7 +282,8 @@ class Footer(NamedTuple):
 
     `family` is `leveldb` or `rocksdb`, `version` the format version (0 for LevelDB), `checksum` one of `none crc32c
     xxhash32 xxhash64 xxh3` or `type-N`.  From RocksDB version 6 the index handle is in the metaindex (`index_handle`
-    None), and checksums are modified by `base_context`.  `offset` and `size` are those of the footer in the file.
+    None), and checksums are modified by `base_context`.  `offset` and `size` are those of the footer in the file;
+    `padding` are its bytes that should be zero, `footer_checksum` is its own checksum (from version 6).
     """
 
     family: str
@@ -306,7 +307,11 @@ class BlobCounts(NamedTuple):
 
 
 class TableFile(NamedTuple):
-    """A table as a version edit announces it (`smallest` and `largest` are internal keys)."""
+    """A table as a version edit announces it (`smallest` and `largest` are internal keys).
+
+    `size` is in bytes; the sequence numbers are those of its entries, None if not stated (LevelDB);
+    `oldest_blob_file` is the number of the first blob file that has values of its entries.
+    """
 
     level: int
     number: int
@@ -327,7 +332,14 @@ _EDIT_FIELDS = (
 
 
 class VersionEdit(NamedTuple):
-    """One record of a manifest; a field that the record does not set is None (or empty)."""
+    """One record of a manifest; a field that the record does not set is None (or empty).
+
+    It is about the column family with the number `column_family`, which is named `column_family_add` if the record adds
+    it, and is deleted with `column_family_drop`.  `comparator` is the name of the order of keys, `log_number` the first
+    log that the family still needs (`previous_log_number`: an older one).  `next_file_number` and `last_sequence` are
+    counters of the database; RocksDB keeps logs from `min_log_number` on.  `blob_garbage` counts values that are no
+    longer used.
+    """
 
     comparator: str | None = None
     log_number: int | None = None

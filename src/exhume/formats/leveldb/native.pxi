@@ -333,6 +333,7 @@ cdef class LeveldbRows:  # see the class of this name in pykernel.py
 
     @property
     def places(self):
+        """The place of each number in the rows: an object, or (table, handle, compression) of a block."""
         cdef list out = []
         for blocks, origin, codecs in self.origins:
             if blocks is None:
@@ -369,8 +370,9 @@ cdef class LeveldbRows:  # see the class of this name in pykernel.py
                    bytes start, bytes stop, bytes kinds not None, tuple limits not None):
         """Add the entries of consecutive blocks with user keys in `[start, stop)`, as a sorted run.
 
-        Returns True; False if a block may have a finding, None if `contents` are needed. See pykernel.py for the
-        arguments.
+        `stored` are the bytes of `table` from offset `base` on; or `contents` are (decompressed bytes, compression) of each
+        block.  `limits` are those of `LdbWalk`, from `payload` to `sequence`.  Returns True; False if a block may have a
+        finding, None if `contents` are needed.
         """
         cdef chars data = pointer(stored)
         cdef bytes separators = blocks.keys.data, content
@@ -555,7 +557,10 @@ cdef class LeveldbRows:  # see the class of this name in pykernel.py
                 raise MemoryError
 
     cdef void merge(self, const Py_ssize_t* starts, Py_ssize_t first, Py_ssize_t stop, LdbRow* spare) noexcept nogil:
-        """Merge the sorted runs `[first, stop)`, by halves; among equals, those of earlier runs come first."""
+        """Merge the sorted runs `[first, stop)`, by halves; among equals, those of earlier runs come first.
+
+        `starts` are the rows at which runs begin and the last one ends; `spare` has space for all rows.
+        """
         cdef Py_ssize_t middle = (first + stop) // 2, left, right, end, at
         if stop - first < 2:
             return
@@ -577,7 +582,8 @@ cdef class LeveldbRows:  # see the class of this name in pykernel.py
         """Merge the runs and set the status of each row; return the state for the rows that follow.
 
         `state` is (key, sequence number, type) of the newest visible version of the last key; `ranges` are range deletions
-        as (first key, key they end before, sequence number, column family).
+        as (first key, key they end before, sequence number, column family).  Versions above `last_sequence` are beyond
+        the state.
         """
         cdef Py_ssize_t total = len(self.runs), number, range_count = len(ranges)
         cdef Py_ssize_t* starts = <Py_ssize_t*>malloc((total + 1) * sizeof(Py_ssize_t))
@@ -617,7 +623,8 @@ cdef class LeveldbRows:  # see the class of this name in pykernel.py
     cdef inline void judge(self, LdbRow* row, chars* newest, int64_t* newest_size, int64_t* newer, int* newer_kind,
                            uint64_t last_sequence, const LdbRange* wiping, Py_ssize_t ranges) noexcept nogil:
         """Set the status of a row; `newest`, `newer` and `newer_kind` are key, sequence number and type of the next newer
-        visible version, and are those of the row afterwards.  `pykernel.judge` does the same.
+        visible version, and are those of the row afterwards.  `wiping` are the range deletions.  `pykernel.judge` does the
+        same.
         """
         cdef uint64_t sequence = ~row.inverted >> 8
         cdef int kind = <int>(~row.inverted & 0xFF)
@@ -845,7 +852,7 @@ cdef class LeveldbRows:  # see the class of this name in pykernel.py
             free(out.data)
 
     def text(self, bint values, key_text):
-        """Return a line of text for each row: key and, with `values`, a tab and the value."""
+        """Return a line of text for each row: key and, with `values`, a tab and the value, each as `key_text` returns it."""
         cdef Out out
         cdef Py_ssize_t number
         cdef LdbRow* row
@@ -1104,7 +1111,7 @@ def block_codecs(bytes window not None, int64_t begin, const uint64_t[::1] offse
 
 
 cdef bint ldb_fills(chars body, int64_t length) noexcept nogil:
-    """Whether entries and restart points are the whole of a block; its keys and values are not examined."""
+    """Whether entries and restart points are the whole of a block of `length` bytes; keys and values are not examined."""
     cdef LeveldbBlockEntry entry
     cdef int64_t at = 0, tail = length - <int64_t>sizeof(uint32_t)
     if tail < 0 or ldb_number(body + tail) > tail // <int64_t>sizeof(uint32_t):

@@ -63,7 +63,7 @@ class LeveldbRows:
         self.extras: dict[tuple[bytes, int], VersionExtra] = {}
         self.places: list[Any] = []
         self.lengths: array[int] = array("q")
-        self._rows: list[list[Any]] = []  # key, value, inverted, offset, place, status, sequence of the next newer
+        self._rows: list[list[Any]] = []  # 0 key, 1 value, 2 inverted, 3 offset, 4 place, 5 status, 6 next newer
 
     def __len__(self) -> int:
         return len(self._rows)

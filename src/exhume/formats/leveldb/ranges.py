@@ -71,7 +71,8 @@ class Sources(NamedTuple):
 
     `families` has sorted items of logs and tables for each column family, in the order of their file numbers. With
     `live`, only live versions are wanted, and their types must be known. `resolver` makes values of merge operands and
-    references; with `older`, also of those of versions that are not live.
+    references; with `older`, also of those of versions that are not live.  Versions above `last_sequence` are not part
+    of the state; `deletions` are range deletions of all column families.
     """
 
     families: dict[int, list[Run]]

@@ -236,8 +236,8 @@ class TableVerifier:
         self.sound: list[_BlockRun] = []
         """Runs without findings; each claims its bytes as a whole, as if it were one block."""
         self.entries: int = 0  # those of the data blocks so far
-        self._found = CappedFindings()
-        self._report: Report = checks.collector(self._found.append)
+        self._found = CappedFindings()  # on this table
+        self._report: Report = checks.collector(self._found.append)  # adds to them
         self._facts: dict[str, bytes] = {}  # the properties of the table
         self._blocks: BlockIndex | None = None
         """The index, once everything but the data blocks was checked."""

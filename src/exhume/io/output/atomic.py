@@ -123,7 +123,7 @@ class AtomicFile(_Atomic):
         if taken:
             raise exists_error(self.path)
         self.temporary: Path = unused(self.path)
-        self._watch = watch(self, self.temporary)
+        self._watch = watch(self, self.temporary)  # removes it if this object is abandoned
         with naming(self.path):
             fd = os.open(self.temporary, _NEW, 0o666)
         self._raw = RawFile(fd, self.path)
@@ -194,7 +194,7 @@ class AtomicDirectory(_Atomic):
         if os.path.lexists(self.path) and not (self.path.is_dir() and not any(self.path.iterdir())):
             raise exists_error(self.path)
         self.temporary: Path = unused(self.path)
-        self._watch = watch(self, self.temporary)
+        self._watch = watch(self, self.temporary)  # removes it if this object is abandoned
         with naming(self.path):
             self.temporary.mkdir()
         self._done = self._placed = False  # committed or aborted; has its final name

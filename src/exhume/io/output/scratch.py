@@ -85,7 +85,7 @@ class Spool:
     def __init__(self, most: int) -> None:
         """Keep up to `most` bytes in memory and the rest in a temporary file."""
         self._most = most
-        self._parts: list[bytes] = []
+        self._parts: list[bytes] = []  # while all is in memory
         self._file: BinaryIO | None = None
         self.size: int = 0
         """Bytes that were added."""

@@ -69,7 +69,7 @@ class OutputTree:
             raise source_error(error, os.fspath(self.root)) from error
         self._folders: Lru[tuple[str, ...], folders.OpenFolder] = Lru(_DIR_CACHE, drop=folders.leave)
         """Open directories, by the components of their names."""
-        self._lock = threading.Lock()
+        self._lock = threading.Lock()  # for the open directories and the mark
         self._marked = False
         """Whether the mark was made: something was written."""
 

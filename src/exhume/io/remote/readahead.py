@@ -27,7 +27,7 @@ BACKOFF_ROUNDS = 16
 
 
 class RequestToken(NamedTuple):
-    """A range in flight: its round, its start time, and whether it reached the allowed number in flight."""
+    """A range in flight: its round, when it began (seconds), and whether it reached the allowed number in flight."""
 
     round: int
     began: float
@@ -175,7 +175,7 @@ class SequentialRead:
         """Prefetched bytes."""
         self.coming: tuple[PendingFetch, ...] = ()
         """The chunks in flight after `data`, in order; replaced, never changed."""
-        self.lock: threading.Lock = threading.Lock()
+        self.lock: threading.Lock = threading.Lock()  # held while the run is read
 
     @property
     def ahead(self) -> int:

@@ -62,6 +62,7 @@ class RequestedSpans:
     """
 
     def __init__(self) -> None:
+        # Where the spans start and stop: multiples of `_BLOCK`, ascending.
         self._starts: list[int] = []
         self._stops: list[int] = []
         self.size: int = 0
@@ -122,7 +123,7 @@ class RemoteSource(Source):
         """
         self.name: str = redact(name)
         self.allow_full_download = allow_full_download
-        self._location = name
+        self._location = name  # with the secrets that `name` hides
         self._fs, self._path = fs, path
         size = info.get("size")
         if size is None:
@@ -139,7 +140,7 @@ class RemoteSource(Source):
         if not 0 <= self._size < 1 << 63:
             raise RangeNotSupportedError("the server states an impossible size", span=Span(name, 0, 0), actual=size)
         self._touched = RequestedSpans()  # what was requested so far
-        self._lock = threading.Lock()
+        self._lock = threading.Lock()  # for `_touched`
         self._edge_locks = (threading.Lock(), threading.Lock())  # for the head and the tail
         # Prefetch in threads only where the file system is made for several requests at a time.
         ahead = self._fetch_ahead if getattr(fs, "async_impl", False) else None
