@@ -72,5 +72,5 @@ def open(
     )
     if isinstance(archive, ArkLogSet):
         with archive:
-            raise archive.several()
+            raise archive.several()  # the error that names the logs
     return cast("ArkArchive", archive)

@@ -251,9 +251,9 @@ class CarveVerdict(enum.StrEnum):
 class ArchivePiece:
     """What shows to which archive a file belongs that is part of a directory, but was found by itself (in an image).
 
-    Pieces belong together if one of them refers to the `key` of the other, or if both refer to the same.  `path` is
-    where it is in the directory, in which `ANY` is a number that no other piece has, `archive` what the archive is
-    called, and `basis` why it is taken to belong to it.
+    Pieces belong together if one refers (`refers`) to the `key` of the other, or both to the same name.  `path` is the
+    place in the directory; `ANY` in it stands for a number that no other piece has.  `archive` names the archive, and
+    `basis` is the reason why the piece is taken for a part of it.
     """
 
     ANY: ClassVar[str] = "{number}"

@@ -2,6 +2,7 @@
 
 One image is searched here, by threads; several, or one in chunks, by processes or a cluster
 (`exhume.distributed.carving`).  A `Run` has the common options of the verb, opens images and prints.
+`origin` of a source is the offset of its first byte in the outermost file.
 
 `many` has the options for several targets, such as --jobs and --cluster (`ManyOptions`); its method `targets` returns
 those to work on (`chosen`), one (`only`) or several.
@@ -196,7 +197,7 @@ def _write(run: Run, opened: Source, found: Sequence[CarvedArchive], folder: Pat
     with OutputTree(folder, limits=run.limits) as tree:
         for carved in found:
             size = carved.end - carved.offset
-            with stepping(progress, done, size, total, "bytes copied"):
+            with stepping(progress, done, size, total, "bytes copied"):  # reports what is copied within
                 tree.copy(file_name(carved), opened, carved.offset - opened.origin, carved.end - opened.origin)
             done += size
 

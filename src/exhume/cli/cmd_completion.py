@@ -212,7 +212,7 @@ def _decoded(code: str) -> bytes:
 
 def answer(command: click.Command, shell: str) -> None:
     """Answer the script of a shell: read the words on standard input, write the completions to standard output."""
-    if shell not in SCRIPTS or sys.stdin is None or sys.stdin.isatty():
+    if shell not in SCRIPTS or sys.stdin is None or sys.stdin.isatty():  # not called by a script of ours
         return
     given = os.fsdecode(sys.stdin.buffer.read(1 << 20))  # far longer than any command line
     rows: Iterator[tuple[str, str, str]]

@@ -177,6 +177,7 @@ def _list_sections(run: Run, target: str, archive: Inspection, jobs: int) -> Exi
             columns[names] = [_without_guid(*one) for one in zip(columns[names], columns[files], strict=True)]
             columns[files] = [_GUID.sub(_ENDS, file) for file in columns[files]]
         run.print_lines(run.screen.columns(columns, SECTION_COLUMNS))
+    # (`sums` yields one section for all of its kind.)
     return ExitCode.LOSS if any(s.kind is SectionKind.UNREAD for s, *_ in found.sums()) else outcome
 
 

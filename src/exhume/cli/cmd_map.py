@@ -35,6 +35,7 @@ def command(
         format = archive.format
         drawing = draw_map(archive, None if no_verify else archive.verify(jobs=jobs), jobs=jobs)
         outcome, verdict = run.report_problems(archive), archive.verdict
+        # (`sums` yields one section for all of its kind.)
         if any(section.kind is SectionKind.UNREAD for section, *_ in archive.sections().sums()):
             outcome = ExitCode.LOSS
     pictures = {svg: to_svg(drawing).encode("utf-8")} if svg is not None else {}

@@ -4,11 +4,11 @@ A section is a range of bytes of an archive with one purpose (header, block, ind
 specification describes them, form a tree.  A compressed section has two trees: one of the stored bytes, and one of the
 decompressed payload, whose offsets count from the payload's start and are printed as `+N`.
 
-An `item` is an `ExplainedSection`: `stored` and `payload` are its trees (None if absent, `trees()` yields those that
-exist), `findings` those about no single field, `note` a remark, and `skipped` the number of sections that it stands for
-(0: only itself).  A `node` is a `Field` of a tree: `shown` is its value, `meaning` the meaning of the value, `doc` the
-sentence about the field, `check` the verdict on a checksum, `note` its damage, and `omitted` the number of elements
-that were not parsed.  A `Selection` has the bytes `[start, end)` to show (None: all); without one, all is shown.
+An `item` is an `ExplainedSection`, a section or several alike (`skipped`: how many; 0 for one).  Its trees are `stored`
+and `payload`, None if absent; `findings` are about the section as a whole, and `note` is a remark on it.  A `node` is a
+`Field` of a tree: `shown` is its value, `meaning` the meaning of the value, `doc` the sentence about the field, `check`
+the verdict on a checksum, `note` its damage, and `omitted` the number of elements that were not parsed.  A `Selection`
+has the bytes `[start, end)` to show (None: all); without one, all is shown.
 """
 
 from __future__ import annotations

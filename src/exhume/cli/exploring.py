@@ -310,7 +310,7 @@ class Records:
             self._end(self._cursor)
         if self._archive is None:
             self._stop = threading.Event()
-            source = stoppable(self._source, self._stop.is_set)
+            source = stoppable(self._source, self._stop.is_set)  # closing it leaves the source open
             self._archive = self._described.hook("open")(source, limits=self._run.limits)
         self._query = query
         self._cursor = _Cursor(partial(self._search, self._archive, query))
@@ -400,7 +400,7 @@ def _table(rows: list[dict[str, Any]], first: int, more: bool, hint: str) -> dic
 
 def _cell(value: Any) -> Any:
     """A value as a number or text."""
-    if isinstance(value, dict) and "text" in value and value.keys() <= {"text", "base64"}:
+    if isinstance(value, dict) and "text" in value and value.keys() <= {"text", "base64"}:  # bytes in JSON
         value = value["text"]
     if value is None or isinstance(value, bool | int | float):
         return value

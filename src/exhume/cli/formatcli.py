@@ -100,8 +100,8 @@ class FormatCli:
 
     Hooks, None where the format has nothing of its own to do:
 
-    - `table_options` takes (pops) the given options of `export` that choose what is in a table, and returns them as
-      those of the format's `to_arrow`
+    - `table_options` pops, from the given options of `export`, those that choose the content of a table; it returns
+      them as options of the format's `to_arrow`
     - `cat` prints content
     - `entries` are those of a `list` with options of its own; `listed` has the lines of a plain list, where these can
       be had without an object for each, else None; `outcome` is the outcome of a list
@@ -161,7 +161,7 @@ def format_cli(described: Format) -> FormatCli:
 
 
 class FormatCommand(Verb):
-    """A verb that takes, besides its own options, those that formats add to it (`verb` names it)."""
+    """A verb (named `verb`) with options of its own, and options that formats add to it."""
 
     def __init__(self, *args: Any, verb: str, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -65,7 +65,7 @@ class Recorder(Run):
         self._send(("document", verb, jsonable(body)))
 
     def items(self, verb: str, head: Mapping[str, Any], key: str, items: Iterable[Mapping[str, Any]]) -> None:
-        """Record the items of a document one by one, so that the player can merge them with those of other targets."""
+        """Record each item of a document by itself: the player makes one document from the items of all targets."""
         from exhume.io.jsonout import dumps
 
         if self.ndjson:

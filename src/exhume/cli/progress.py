@@ -60,6 +60,7 @@ class ProgressBar:
         self._counting = ExitStack()  # while entered, reads and copies are counted by `_count`
 
     def __enter__(self) -> Progress:
+        """Begin to count, and return the callback that takes reports."""
         if not self._shown:
             return no_progress
         self._timer = threading.Timer(PROGRESS_AFTER, self._appear)

@@ -7,8 +7,8 @@ attempt may succeed), or `WorkerLost` (`final` if the units were tried on other 
 
 Only a bounded window of units is in progress or waiting to be returned, however many there are.  A unit whose reading
 failed is tried again; if it still fails, it becomes a `Result` with an error, never an exception, so one bad archive of
-a hundred thousand does not affect the others.  A worker that dies affects only its own units, which are tried again one
-by one.
+a hundred thousand does not affect the others.  A worker that dies affects only its own units: each is tried again by
+itself.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ confirmed there.
 One pass over the image looks for the signatures of every format; each hit goes to the format's own `locate`, which
 finds the exact span and verifies it.  pyperscan searches where it is installed, the kernel otherwise.  Memory is
 bounded by one window for each job, whatever the size of the image.
+`origin` of a source is the offset of its first byte in the outermost file.
 """
 
 from __future__ import annotations
@@ -280,6 +281,7 @@ def _on_threads(
         """Search `PIECE` bytes of the image, in a thread."""
         return list(search(at, min(at + PIECE, stop)))
 
+    # (`leave`: an interruption need not wait for searches.)
     found = map_ordered(one, pieces, jobs, ahead=AHEAD * (jobs or cpu_count()), leave=True)
     for at, finds in zip(pieces, found, strict=True):
         progress(min(at + PIECE, stop) - start, stop - start, "bytes")
@@ -310,7 +312,7 @@ def join(finds: Iterable[CarvedArchive]) -> Iterator[CarvedArchive]:
             while open_ones and open_ones[-1][1].end < found.end:
                 open_ones.pop()
             open_ones.append((number, result))
-        if activity.current is not None:
+        if activity.current is not None:  # `--audit` records the result
             activity.current.on_result("archive", result.to_dict())
         yield result
 

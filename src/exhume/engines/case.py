@@ -49,11 +49,11 @@ class NonArchive(NamedTuple):
 class CaseArchive:
     """An archive found in a case.
 
-    `target` is the file that contains it, number `image` of the examined files, or the directory that it is, whose
-    files are `files`. `place` is a name for its copy below the folder of the report, `file` that copy; None if it is
-    not copied, because it is a directory or a whole file. `carved` has its verdict and first findings; `findings_total`
-    and `intact_bytes` cover all findings. `nested_in` is the number of the archive that contains it, `group` that of
-    the group whose piece it is; None without one.
+    `target` is a file that contains the archive, number `image` of the examined files; or a directory that is the
+    archive (`image` None), with the files `files`. `place` is a name for its copy below the folder of the report,
+    `file` that copy; None if it is not copied, because it is a directory or a whole file. `carved` has its verdict and
+    first findings; `findings_total` and `intact_bytes` cover all findings. `nested_in` is the number of the archive
+    that contains it, `group` that of its group; None without one.
     """
 
     number: int

@@ -2,6 +2,8 @@
 
 A structure that leaves no byte out, whatever its content, is read by its fast reader; if that reaches the end, all of
 it belongs to fields.  Only otherwise are the spans of the fields compared, to find the gaps between them.
+
+`origin` of a source is the offset of its first byte in the outermost file.
 """
 
 from __future__ import annotations

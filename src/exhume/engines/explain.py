@@ -54,8 +54,8 @@ UNBOUNDED = 1 << 62  # sections or bytes: no limit
 class Selection:
     """The part to explain: everything, one section, or the sections that touch `[start, end)`; and in how much detail.
 
-    Arrays are shortened: a range has the elements that touch it and one on either side (in a payload, which has no
-    bytes in the file, the first ones).  One section, and everything with `whole`, has all elements.
+    Arrays are shortened: a range has the elements that touch it, and one on either side.  A payload has no bytes in the
+    file, so its arrays have the first elements.  One section, and everything with `whole`, has all elements.
     """
 
     section: str | None = None

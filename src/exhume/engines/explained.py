@@ -4,6 +4,7 @@ A section is a range of bytes of an archive with one purpose; its payload is its
 by an `Explainer` from a specification; long arrays in it (`Trees`) make their elements when they are shown.  A `Region`
 reads bytes on demand, for data too large to hold.  A section has the names of two specifications, with their arguments:
 `schema` for the stored bytes, `payload_schema` for what `load` decompresses; or `parse`, which makes the tree itself.
+`origin` of a source is the offset of its first byte in the outermost file.
 """
 
 from __future__ import annotations

@@ -118,7 +118,7 @@ def extract(
                 return sum(written), sum(sizes), [one for part in failed for one in part]
         return alone(task)
 
-    keep_freed_memory()
+    keep_freed_memory()  # buffers of batches are allocated again without new pages from the system
     if names is None and jobs == 1:
         archive.will_read_all()
 
@@ -251,6 +251,7 @@ def _locate(
             if end - start <= SMALL:
                 stream = streams.get(read)
                 if stream is None:
+                    # (`cost.piece`: fewest bytes that a read of a remote source should fetch at once; locally 0.)
                     most = BATCH_SIZE if stored is None else max(BATCH_SIZE, stored[0].cost.piece)
                     stream = streams[read] = _Stream(len(streams), read, most, stored is None)
                 yield stream.number, start, end, place, stream
@@ -327,6 +328,7 @@ def read_ahead(archive: MemberArchive, chosen: list[str], jobs: int) -> Generato
         return batch, _load(archive, batch, chosen)
 
     done = 0
+    # (`leave`: an interruption need not wait for reads.)
     for batch, data in map_ordered(load, _batches(_locate(archive, chosen)), jobs, leave=True):
         view = None if data is None else memoryview(data)
         # Members between those of batches are not in any: None for each.

@@ -93,10 +93,10 @@ def recode(
             hook(archive, made, stored=stored, limits=limits, progress=progress, jobs=jobs, **options)
             digest = _compare_digests(archive, made, limits, jobs)
             report = RecodeReport(archive.format, str(path), digest, _size(archive), _size_on_disk(made))
-            with naming(path):
+            with naming(path):  # an error names the output
                 made.rename(path)  # only a verified copy gets the name of the output
-            report_output(path)
-            sync_directory(path.parent)
+            report_output(path)  # to `--audit`
+            sync_directory(path.parent)  # so that the new name lasts
     return report
 
 

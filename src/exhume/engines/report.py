@@ -3,7 +3,8 @@
 Words: an image is any file that is searched for archives; a piece is a file of an archive that is a directory, found
 apart from the others (an Ark split in a disk image); salvage rebuilds what survives of a damaged archive.  An
 `ArchivePiece` states to which archive a piece belongs: its own name (`key`), the names that it refers to (`refers`),
-and its path in the archive, where `ANY` stands for a number that no other piece has.
+and its path in the archive, where `ANY` stands for a number that no other piece has.  `origin` of a source is the
+offset of its first byte in the outermost file.
 
 One target is open at a time: it is hashed, searched for archives or, if it is a directory that is an archive, verified,
 and closed.  Archives inside a file are copied, pieces that belong together are reassembled, and what is damaged or was

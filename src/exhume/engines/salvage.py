@@ -100,7 +100,7 @@ def salvage(
         report.verified_by = VerifiedBy.FAILED
     elif report.verdict is Verdict.INCOMPLETE:
         report.set_verified_by(VerifiedBy.NONE)
-    if activity.current is not None:
+    if activity.current is not None:  # `--audit` records the result
         activity.current.on_result("salvage", report.to_dict())
     return report
 

@@ -114,7 +114,7 @@ def _lone(name: str, kind: str, owner: WalkEntry | None) -> WalkEntry:
 
 
 def _list_own(archive: WalkEntry) -> None:
-    """List the folders that belong to an archive, so that other processes which open it need not."""
+    """List the folders of an archive, which its tree keeps: other processes, which get that, need not list them."""
     waiting = [""]
     while waiting and archive.tree is not None:
         folder = waiting.pop()

@@ -87,7 +87,7 @@ def export_zip(
             name, size = entry.name or "", entry.size or 0
             folder = entry.kind == "directory"
             try:
-                safe_parts(name.rstrip("/") if folder else name, portable=True)
+                safe_parts(name.rstrip("/") if folder else name, portable=True)  # raises for an unsafe name
                 if folder:
                     found: Iterable[bytes | memoryview] = ()
                 elif data is None:  # too large for memory
@@ -142,6 +142,7 @@ def export_references(
             source, start, end = stored
             place: Any = ""  # an empty member is its own content
             if end > start:
+                # `origin`: where the archive starts in the outermost file.
                 place = [url or redact(_url(source.outermost.location)), source.origin + start, end - start]
             text.write(f"{comma}{json.dumps(name)}:{json.dumps(place)}")
             comma = ",\n"

@@ -3,6 +3,7 @@
 fsspec calls the methods of `ReadOnlyFileSystem`; those here find what is at a path.  `held` is the open archive, shared
 by all threads, with `notes`, a dictionary of data read from it (`base.py`).  A section is a range of an archive's
 bytes with one purpose; `section.load` decompresses it, and is None if it is stored uncompressed.
+`origin` of a source is the offset of its first byte in the outermost file.
 """
 
 from __future__ import annotations

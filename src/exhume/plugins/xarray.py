@@ -66,7 +66,7 @@ class ExhumeBackend(BackendEntrypoint):
         dropped = {drop_variables} if isinstance(drop_variables, str) else set(drop_variables or ())
         with exhume.open(filename_or_obj) as log:
             if isinstance(log, ArkLogSet):
-                raise log.several()
+                raise log.several()  # the error that names the logs
             if not isinstance(log, ArkArchive):
                 raise QueryError(f"{log.format} archives have no arrays over time", expected="an Ark log")
             table = log.to_arrow(topic=channel, start_ns=start_ns, stop_ns=stop_ns, latched=False).read_all()

@@ -368,6 +368,7 @@ def member_table(
         """Yield the rows of all members in order."""
         listed = archive.entries() if entries is None else entries
         parts = batched(listed, min(PIECE_MEMBERS, batch_rows), _bytes_to_read, PIECE_BYTES)
+        # (`leave`: an interruption need not wait for reads.)
         for found in map_ordered(piece, parts, jobs if hashing else 1, leave=True):
             if losses is not None:
                 losses.update(found.losses)

@@ -298,7 +298,7 @@ def run(*, count: int = 40, seed: int = 1, progress: Progress = no_progress) -> 
 
 
 def page(title: str, facts: Mapping[str, Any], rows: Sequence[Row]) -> str:
-    """One self-contained page that says what was tested with what, and what came of it."""
+    """Return a self-contained page of checks and their results; `facts` are about the run, such as versions."""
     rows_of_facts = "".join(
         f"<tr><th>{html.escape(str(k))}</th><td>{html.escape(str(v))}</td></tr>" for k, v in facts.items()
     )

@@ -252,6 +252,7 @@ class ExploredArchive:
             return out
         out |= {"space": numbers.get(span.source), "start": span.start, "end": span.end}
         if span.payload is not None:
+            # The innermost section, in a list; an empty list if there is none.
             out["payload"] = self.found.numbers_at(span.start, span.source, payload=span.payload[0])[-1:]
             whole = self.section(out["payload"][0]).span.payload if out["payload"] else None
             out["within"] = [at - (whole[0] if whole is not None else 0) for at in span.payload]
@@ -328,6 +329,7 @@ class ExploredArchive:
             if len(self._caches) > CACHES:
                 self._caches.popitem(last=False)
             return explain_one(
+                # (Findings about a whole file are shown at section 0.)
                 self.found, section, list(self._findings), marks=marks, first=number == 0,
                 page=page, payload=payload, unchecked=unchecked, cache=cache,
             )  # fmt: skip

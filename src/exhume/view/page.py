@@ -165,6 +165,7 @@ class PageWriter:
         out |= {"note": note_of(item), "skipped": item.skipped, "bad": is_bad(item)}
         if item.skipped:
             return out
+        # The bytes of the section, or those near its findings, then its two trees.
         damaged = bool(item.findings) or any(node.note for tree in item.trees() for _, node in tree.walk())
         near = [span for _, span in noted.near(section.span, first=False)] if damaged else []
         self._bytes_of(found.sources[section.span.source], item, near, damaged=damaged)
@@ -175,6 +176,7 @@ class PageWriter:
             space = _AddressSpace(f"payload of {section.name}", "payload", 0, content.size)
             out["payload_space"] = self._space(space)
             self._by_place[section.span.source, section.span.start, section.span.end] = out["payload_space"]
+            # The chunks of the payload.
             for start, end in self._parts(0, space.size, [span.payload for span in near if span.payload is not None]):
                 for index in range(start // CHUNK, -(-end // CHUNK)):
                     if index not in space.grid and self._room[damaged] > 0:

@@ -120,7 +120,7 @@ class Screen(NamedTuple):
         """The lines of `lead: text`, with its color for the verdict that the text begins with."""
         lines = "\n".join(self.wrap(f"{lead}: {text}", 4, whole=True))
         # Find the verdict after wrapping, which only changes spaces: it follows as many other characters as before.
-        left = len("".join(lead.split())) + 1
+        left = len("".join(lead.split())) + 1  # with the colon
         at = next(at for at, _ in enumerate(lines) if len("".join(lines[:at].split())) == left)
         at += len(lines[at:]) - len(lines[at:].lstrip())
         if lines[at:].startswith(verdict):
@@ -359,7 +359,7 @@ def _wrapped(text: str, width: int, indent: int, *, whole: bool = False) -> list
             used = (used + (1 if line else 0) + size) % width  # the terminal continues on its next line
             line = f"{line} {word}" if line else word
             continue
-        while indent + size > width > indent:
+        while indent + size > width > indent:  # (an indentation as wide as the line leaves nothing to fill)
             if line:
                 out.append((lead, line))
                 lead, line = " " * indent, ""
