@@ -124,7 +124,7 @@ class Archive(abc.ABC):
         ['header', 'metadata', 'data-0', 'index-0']
     """
 
-    format: str
+    format: str  # id, such as zs
     _offered: ClassVar[str] = ""
     """Names of a format that completion offers next to `COMMON`, separated by blanks; all names if it is empty."""
     closed: bool = False

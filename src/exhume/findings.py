@@ -267,7 +267,8 @@ def _plain(value: Any) -> Any:
 
 
 class Rule(NamedTuple):
-    """A numbered rule of a format: `code`, the sentence that a reader sees, the specification line that it enforces.
+    """A numbered rule of a format: `code`, the sentence that a reader sees (`title`), and the line of the specification
+    that it enforces (`spec`).
 
     Numbers: 1xx identity, 2xx checksums, 3xx structure and order, 4xx content, 5xx safety.
     """
@@ -275,9 +276,9 @@ class Rule(NamedTuple):
     code: str
     title: str
     spec: str
-    severity: Severity = Severity.ERROR
-    error_type: type[ExhumeError] = StructureError
-    hint: str = ""
+    severity: Severity = Severity.ERROR  # of its finding
+    error_type: type[ExhumeError] = StructureError  # class of the exception of readers
+    hint: str = ""  # what a finding usually means, and what to do
 
     def error(
         self,
@@ -385,7 +386,7 @@ class CappedFindings:
     """
 
     def __init__(self) -> None:
-        self._kept: list[Finding] = []
+        self._kept: list[Finding] = []  # the first ones of each rule
         self._counts: dict[str, int] = {}  # all findings, by code
         self._last: dict[str, Finding] = {}  # the last one that was only counted, by code
 

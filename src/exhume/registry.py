@@ -61,7 +61,7 @@ class Signature(NamedTuple):
 
     magic: bytes
     offset: int = 0
-    note: str = ""
+    note: str = ""  # what these bytes are, for people
 
 
 class Format(NamedTuple):
@@ -95,15 +95,15 @@ class Format(NamedTuple):
     - `parts`: the module that plans and reads parts of an archive; see `exhume.parts`
     """
 
-    id: str
-    title: str
-    package: str
+    id: str  # such as zs
+    title: str  # for people
+    package: str  # full name of its Python package
     container: str  # "file", "directory" or "either"
     content: str  # "members" or "records"
-    extensions: tuple[str, ...] = ()
+    extensions: tuple[str, ...] = ()  # of its files, with the dot
     aliases: tuple[str, ...] = ()  # further names for `format=` and `--format`: fsspec protocols, common spellings
     signatures: tuple[Signature, ...] = ()
-    codecs: tuple[str, ...] = ()
+    codecs: tuple[str, ...] = ()  # names of those that it may use, as options take them
     checksums: tuple[str, ...] = ()  # computed and compared by `verify` before it reports "ok"
     payload_checksums: tuple[str, ...] = ()  # the same, but for `quick`, which leaves these out
     unsealed: str = ""  # the code of the note that some content of an archive was written without checksums

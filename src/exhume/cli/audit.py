@@ -45,7 +45,7 @@ class HashingStream(io.RawIOBase):
         super().__init__()
         self._stream = stream
         self._hash = hashlib.sha256()
-        self.size: int = 0
+        self.size: int = 0  # bytes that have passed
 
     def facts(self) -> dict[str, Any] | None:
         """Size and SHA-256 of what has passed; None when nothing has."""

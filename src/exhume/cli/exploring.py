@@ -262,7 +262,7 @@ class Records:
         self._stop = threading.Event()  # set: the next read of the current archive fails
         self._lock = threading.Lock()  # guards the members below
         self._query = ""
-        self._cursor: _Cursor | None = None
+        self._cursor: _Cursor | None = None  # items of the search for `_query`
         self._pages: OrderedDict[tuple[int, int], dict[str, Any]] = OrderedDict()  # (first, count): table, oldest first
 
     def __call__(self, query: str, first: int, count: int, gone: Callable[[], bool] = _never) -> dict[str, Any]:

@@ -79,8 +79,8 @@ class VerbOptions:
 class SearchOptions(VerbOptions):
     """The options of `search` that the verb reads as well."""
 
-    count: bool = False
-    jobs: int = 1
+    count: bool = False  # print only the number of matches
+    jobs: int = 1  # threads or processes; 0: one per core
 
 
 def _no_table_options(given: dict[str, Any]) -> dict[str, Any]:

@@ -125,7 +125,7 @@ class _RecordedOutput:
 class TargetOutput(NamedTuple):
     """The output and outcome of one target; `usage` is the error when its options make no sense."""
 
-    events: tuple[tuple[Any, ...], ...]
+    events: tuple[tuple[Any, ...], ...]  # as `Player.play` takes them
     outcome: ExitCode = ExitCode.DONE
     usage: str | None = None
 
@@ -205,7 +205,7 @@ class Player:
         # (verb, head, key) of the JSON list that is being printed.
         self._open: tuple[str, dict[str, Any], str] | None = None
         self._first = True  # whether the next item is the first of its list
-        self._head = ""
+        self._head = ""  # headline of the target, until its first output
         self.target: str = ""
         """The target whose output is played."""
         self.hints: Counter[str] = Counter()

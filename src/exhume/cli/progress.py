@@ -48,7 +48,7 @@ class ProgressBar:
         self._label = label if len(label) <= LABEL_WIDTH else f"…{label[1 - LABEL_WIDTH :]}"
         self._start = time.monotonic()  # seconds
         self._lock = threading.Lock()
-        self._timer: threading.Timer | None = None
+        self._timer: threading.Timer | None = None  # makes the bar appear
         self._bar: Any = None  # `rich.progress.Progress`, made when the bar appears
         self._task: Any = None  # rich's number of the only line of the bar
         self._last = 0.0  # when it was drawn last

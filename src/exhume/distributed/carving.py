@@ -37,12 +37,12 @@ OPENERS = 16
 class Search:
     """Signatures to search for, and options for opening images; the same for all spans."""
 
-    only: tuple[str, ...] = ()
-    min_confidence: float = 0.0
+    only: tuple[str, ...] = ()  # ids of formats; empty: all
+    min_confidence: float = 0.0  # archives that are less sure are left out
     limits: Limits = DEFAULT_LIMITS
-    storage_options: dict[str, Any] = field(default_factory=dict, repr=False)
-    offset: int = 0
-    length: int | None = None
+    storage_options: dict[str, Any] = field(default_factory=dict, repr=False)  # of fsspec; may have secrets
+    offset: int = 0  # where the image begins in the file, in bytes
+    length: int | None = None  # of the image; None: to the end
 
     def open(self, target: str) -> Source:
         """The image.  Raises `SourceError`."""

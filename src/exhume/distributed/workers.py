@@ -50,7 +50,7 @@ class TaskResult:
 class WorkerLost:
     """The worker died with these units; `final` when they have been tried on others already."""
 
-    reason: str
+    reason: str  # in words
     final: bool = False
 
 
@@ -117,7 +117,7 @@ class Inline:
     slots = 1
 
     def __init__(self) -> None:
-        self._waiting: deque[Work] = deque()
+        self._waiting: deque[Work] = deque()  # tasks that were not run yet
 
     def submit(self, task: int, function: Callable[[Any], Any], units: list[Any], delay: float) -> None:
         self._waiting.append((task, function, units, delay))
@@ -136,7 +136,7 @@ class Threads:
     def __init__(self, count: int) -> None:
         self.slots: int = count + max(1, count // 4)  # a few tasks wait, so that no thread is idle between two
         self._pool = ThreadPoolExecutor(count, thread_name_prefix="exhume-unit")
-        self._done: queue.SimpleQueue[tuple[int, list[TaskResult]]] = queue.SimpleQueue()
+        self._done: queue.SimpleQueue[tuple[int, list[TaskResult]]] = queue.SimpleQueue()  # task, results
         self._closed = threading.Event()  # tasks that have not started are skipped
 
     def submit(self, task: int, function: Callable[[Any], Any], units: list[Any], delay: float) -> None:
@@ -167,7 +167,7 @@ class Processes:
         # Not by fork: the caller may have threads, and inherited locks would hang the child now and then.
         self._context = multiprocessing.get_context("spawn")
         self.slots = count
-        self._idle: list[_Worker] = []
+        self._idle: list[_Worker] = []  # started, and without a task
         self._busy: dict[Any, _Worker] = {}  # by its pipe, for which `next` waits
         self._started = 0
 

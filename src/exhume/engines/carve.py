@@ -48,6 +48,7 @@ class Scanner:
             raise ValueError("patterns must not be empty")
         self._patterns = list(patterns)
         self._overlap = max(map(len, patterns)) - 1  # bytes
+        # None: the kernel searches.
         self._database: _Hyperscan | None = _hyperscan(self._patterns) if engine in (None, "pyperscan") else None
         if engine == "pyperscan" and self._database is None:
             from exhume.errors import MissingDependencyError
@@ -110,7 +111,7 @@ class _Hyperscan:
         made = [pyperscan.Pattern(text, flags, tag=i) for i, text in enumerate(texts)]
         self._pyperscan = pyperscan
         self._database: Any = pyperscan.BlockDatabase(*made)
-        self._hits: list[tuple[int, int]] = []
+        self._hits: list[tuple[int, int]] = []  # of the current scan
         self._scanner = self._database.build(self._hits, self._on_match)
 
     def _on_match(self, hits: list[tuple[int, int]], index: int, start: int, end: int) -> Any:

@@ -62,7 +62,7 @@ class CaseArchive:
     carved: CarvedArchive
     place: str
     file: str | None = None
-    sha256: str | None = None
+    sha256: str | None = None  # of its bytes; None for a directory
     findings_total: int = 0
     intact_bytes: int | None = None
     nested_in: int | None = None

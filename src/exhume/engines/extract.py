@@ -47,7 +47,7 @@ class ExtractReport:
 
     extracted: int = 0
     bytes: int = 0
-    refused: list[tuple[str, ExhumeError]] = field(default_factory=list)
+    refused: list[tuple[str, ExhumeError]] = field(default_factory=list)  # name of a member, reason
 
     @property
     def ok(self) -> bool:
@@ -172,7 +172,7 @@ class _Batch:
     start: int
     end: int
     members: list[tuple[int, int, int]] = field(default_factory=list)
-    decoded: bool = False
+    decoded: bool = False  # whether `read` decodes: its result is checked member by member
 
     def write(self, output: OutputTree | TarSink, chosen: list[str], data: bytes) -> _Result:
         """Write the members of the batch, whose bytes are `data`."""

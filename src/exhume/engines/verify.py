@@ -75,7 +75,7 @@ class Verification(Iterator[Finding]):
 
         self._unsealed = False
         """Whether some content has no checksums, though the format has."""
-        self._running = self._run()
+        self._running = self._run()  # yields the findings
         self._failed = self._ended = False  # reading failed; all findings were taken
 
     def __next__(self) -> Finding:

@@ -103,7 +103,7 @@ class _OutputFile(io.RawIOBase):
     def __init__(self, file: BinaryIO) -> None:
         super().__init__()
         self._file = file
-        self.is_open = True
+        self.is_open = True  # False: further data are ignored
 
     def writable(self) -> bool:
         return True

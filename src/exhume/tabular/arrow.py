@@ -48,9 +48,9 @@ PIECE_MEMBERS: Final = 512
 class TableOptions(TypedDict, total=False):
     """Options of every `to_arrow`; those of a format are in its own module `arrow`."""
 
-    columns: Iterable[str] | None
-    batch_rows: int
-    losses: Counter[str] | None
+    columns: Iterable[str] | None  # names, in the order of the table; None: all
+    batch_rows: int  # most rows of a batch
+    losses: Counter[str] | None  # counts values that did not fit, by kind
 
 
 class MemberTableOptions(TableOptions, total=False):

@@ -264,7 +264,7 @@ class Disk:
         """Fail call `number` of `kind` (None: only count calls) in the manner `how`."""
         self.calls: Counter[str] = Counter()
         self.struck: str | None = None
-        self._where = (kind, number)
+        self._where = (kind, number)  # the call that fails
         self.how = how
         self._real: dict[str, Callable[..., Any]] = {}  # the functions of `os` that were replaced
         self._own: set[int] = set()  # descriptors of files of the program

@@ -47,8 +47,8 @@ CHECKSUMMED = frozenset({"zs", "databundle", "leveldb"})
 class Row(NamedTuple):
     """One check: `results` counts the outcomes of `attempts`; `ok` says that all of them are acceptable."""
 
-    part: str
-    name: str
+    part: str  # group of checks, such as "damage"
+    name: str  # of the check
     attempts: int
     results: dict[str, int]
     ok: bool

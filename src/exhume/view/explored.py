@@ -95,7 +95,7 @@ class ExploredArchive:
         self._failure = ""  # the error that ended a thread, in words
         self._ready = threading.Event()  # a thread has ended, such as that which finds the sections
         self._lock = threading.Lock()
-        self._payloads = Payloads()
+        self._payloads = Payloads()  # decompressed payloads, by section
         self._caches: OrderedDict[int, SectionCache] = OrderedDict()  # by section, least recently used first
         self._findings: list[Finding] = []  # the first ones
         self._counts: Counter[Any] = Counter()  # all findings, by severity
@@ -105,7 +105,7 @@ class ExploredArchive:
         self.generation: int = 0
         """Raised when sections or verdicts that a page shows are no longer all that is known."""
         self._threads: list[threading.Thread] = []
-        self._closing = False
+        self._closing = False  # whether threads are to end
         self._troubled: list[Section] = []  # gaps and unread sections
         self._start(self._map)
 

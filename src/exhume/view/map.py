@@ -62,7 +62,7 @@ VERDICT_COLORS = {"ok": "#1a7f37", "structure": INK, "damaged": DAMAGE, "incompl
 
 @dataclass(frozen=True, slots=True)
 class Rect:
-    """A filled rectangle; `title` is shown when the pointer is over it (SVG only)."""
+    """A filled rectangle at (`x`, `y`), its upper left corner; `title` is shown when the pointer is over it (SVG)."""
 
     x: float
     y: float
@@ -98,10 +98,10 @@ class Drawing:
 class _SectionTotals:
     """The totals of sections of one kind, whose names differ only in numbers."""
 
-    first: str
-    last: str
+    first: str  # name of the first section
+    last: str  # name of the last one
     kind: SectionKind
-    count: int = 0
+    count: int = 0  # of sections
     stored: int = 0  # bytes
     packed: int = 0  # stored bytes of those whose decompressed size is known
     payload: int = 0  # decompressed bytes of these

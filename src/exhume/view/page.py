@@ -83,7 +83,7 @@ class PageWriter:
         self._progress = progress
         self._selection = selection if selection.narrow else replace(BOUNDED, source=selection.source)
         self._chunks = 0  # written so far
-        self._spaces: list[_AddressSpace] = []
+        self._spaces: list[_AddressSpace] = []  # by number
         self._by_name: dict[str, int] = {}  # number of the space of a file
         self._by_place: dict[
             tuple[str, int, int], int

@@ -36,8 +36,8 @@ class Bar:
 
     first: Section
     last: str
-    start: int
-    end: int
+    start: int  # offset in the file
+    end: int  # the same
     count: int
     kinds: Counter[SectionKind]  # bytes of each kind
 

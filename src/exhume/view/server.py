@@ -379,8 +379,8 @@ class Server:
         token = secrets.token_urlsafe(24)
         self._app = Explorer(shown, token, open_carved)
         self._idle = idle
-        self._used = time.monotonic()
-        self._ended = False
+        self._used = time.monotonic()  # the last request, in seconds
+        self._ended = False  # whether `stop` was called
         self._map: dict[int, Any] = {}  # sockets of waitress, by descriptor
         try:
             self._server: Any = create_server(

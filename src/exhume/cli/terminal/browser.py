@@ -79,7 +79,7 @@ class Browser(App[None]):
         self.shown_item: Item | None = None  # whose details are shown
         self._question = ""  # what the prompt requests: a key of `PROMPTS`
         self._last: dict[str, str] = {}  # last answer to each prompt, offered again
-        self.findings: list[Finding] | None = None
+        self.findings: list[Finding] | None = None  # None: not verified; empty meanwhile
         self.verdict: str = ""  # the result of verifying; empty before
         self._next_finding = 0  # number of the finding that `f` goes to
         self._match: tuple[int, int] | None = None  # bytes of a file that a search found

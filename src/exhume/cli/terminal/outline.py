@@ -55,11 +55,11 @@ MOST_FILES = 128
 class Item:
     """A node of the tree; `make` returns its children and may read, decompress and parse."""
 
-    label: str
+    label: str  # text of the node
     kind: str  # "file", "group", "section", "payload", "field" or "note"
-    span: Span | None = None
-    section: Section | None = None
-    field: Field | None = None
+    span: Span | None = None  # its bytes; None if it has no place
+    section: Section | None = None  # that it is, or is in
+    field: Field | None = None  # that it is
     make: Callable[[], list[Item]] | None = None
     first: int = 0  # number of the first section in it
     bad: bool = False  # shown in red: damaged, or not understood
