@@ -324,7 +324,7 @@ def audited(path: str, call: Callable[[], Any]) -> Any:
         raise click.UsageError("--audit cannot be combined with --jobs or --cluster", context)
     for parameter in context.command.params:
         given = context.params.get(parameter.name or "")
-        named = parameter.name != "audit" and isinstance(parameter, click.Option)
+        named = parameter.name != "audit" and isinstance(parameter, click.Option)  # another option
         if named and isinstance(given, str | os.PathLike) and _absolute(given) == _absolute(path):
             raise click.UsageError(f"--audit and {parameter.opts[0]} name the same file", context)
     # Named files are inputs even if the verb fails before it opens them.

@@ -154,7 +154,7 @@ def command(
 @contextmanager
 def _folder(place: Path) -> Iterator[None]:
     """Make the folder of the copies; at the end, remove the directories made for it that are empty."""
-    made = [folder for folder in (place, *place.parents) if not folder.exists()]
+    made = [folder for folder in (place, *place.parents) if not folder.exists()]  # inner ones first
     prepare_directory(str(place))
     try:
         yield

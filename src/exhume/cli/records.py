@@ -49,7 +49,7 @@ def parse_record(line: bytes) -> tuple[dict[str, Any], str | None]:
     """
     try:
         record = json.loads(line)
-        whole = isinstance(record, dict) and canonical(record) == line
+        whole = isinstance(record, dict) and canonical(record) == line  # exactly as it is written
     except (ValueError, RecursionError) as error:
         raise ValueError("not a record") from error
     if not (isinstance(record, dict) and isinstance(record.get("digest"), str) and type(record.get("number")) is int):

@@ -189,7 +189,7 @@ def info_specified(run: Run, target: str, ksy: str, imports: tuple[str, ...]) ->
         title = specification.specs[specification.id]["meta"].get("title")
         if title:
             body["title"] = str(title)
-        found, whole = described(specification, value)
+        found, whole = described(specification, value)  # `whole`: every value could be read
         body |= found
     if run.machine:
         run.document("info", body)

@@ -217,7 +217,7 @@ class _RunLoop:
             if self._again:
                 group = [self._again.popleft()]
             else:
-                room = min(self._batch, window - self._held)
+                room = min(self._batch, window - self._held)  # units that may be taken
                 group = (
                     [_RunningUnit(*pair) for pair in islice(self._rest, room)]
                     if room > 0 and not self._exhausted
@@ -228,7 +228,7 @@ class _RunLoop:
             if not group:
                 return
             first = group[0]
-            delay = self._delay * 2 ** (first.attempts - 1) if first.attempts else 0.0
+            delay = self._delay * 2 ** (first.attempts - 1) if first.attempts else 0.0  # doubled each time
             self._pending[self._tasks] = group
             self._backend.submit(self._tasks, self._function, [one.unit for one in group], delay)
             self._tasks += 1

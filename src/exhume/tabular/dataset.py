@@ -148,7 +148,7 @@ class ArchiveDataset(dataset.Dataset):  # type: ignore[misc]
         options = {
             name: value for name, value in options.items() if name in ("batch_size", "use_threads", "memory_pool")
         }
-        kept = {name: found for name in needed if (found := self._kept.get(name)) is not None}
+        kept = {name: found for name in needed if (found := self._kept.get(name)) is not None}  # read before
         if kept and len(kept) == len(needed):  # no need to read the archive
             table = pa.table(kept, schema=self._schema_of(needed))
             return dataset.InMemoryDataset(table).scanner(columns=columns, filter=filter, **options)

@@ -255,6 +255,7 @@ class ExploredArchive:
             # The innermost section, in a list; an empty list if there is none.
             out["payload"] = self.found.numbers_at(span.start, span.source, payload=span.payload[0])[-1:]
             whole = self.section(out["payload"][0]).span.payload if out["payload"] else None
+            # (Offsets in a part of a payload count from its start.)
             out["within"] = [at - (whole[0] if whole is not None else 0) for at in span.payload]
         return out
 
@@ -323,7 +324,7 @@ class ExploredArchive:
         with self._lock:
             cache = self._caches.pop(number, None)
             if cache is None:
-                payloads, whole = self._payloads, self.section(number)
+                payloads, whole = self._payloads, self.section(number)  # `whole`: with all its checks
                 cache = SectionCache(lambda: payloads.content(number, whole), PATIENCE)
             self._caches[number] = cache
             if len(self._caches) > CACHES:
@@ -349,7 +350,7 @@ class ExploredArchive:
         if page is None:  # around the byte `at`
             if item.stopped is not None:
                 return {"k": node_values(node, space).get("k", []), "reading": item.stopped}
-            last = int(node.children[-1].name[1:-1]) if node.children else 0
+            last = int(node.children[-1].name[1:-1]) if node.children else 0  # an element is named [N]
             if last < ARRAY_SHOWN:  # among the first elements, which were made in any case
                 return {"k": node_values(node, space).get("k", [])}
             return self.elements(number, part, path, last - ARRAY_SHOWN // 2)  # with its neighbors

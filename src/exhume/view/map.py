@@ -166,6 +166,7 @@ def draw_map(archive: Archive, findings: Iterable[Finding] | None, *, jobs: int 
     for name, source in found.sources.items():
         y = _strip(drawing, y, name, source, tiles_of(found, name), in_file.get(name, ()))
     y = _legend(drawing, y + 8)
+    # (While a damaged archive is verified, sizes of payloads may be noted that cannot be loaded: measure again.)
     known = sizes if not problems else {}
     sorts = _sorts(tiles, known, decode=findings is not None, sound=not problems)
     y = _table(drawing, y + 8, sorts, total.total)

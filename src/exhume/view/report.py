@@ -116,7 +116,7 @@ def _summary(file: IO[str], case: CaseReport) -> None:
 
 def _images(file: IO[str], case: CaseReport, opened: Opener) -> None:
     """Write the table of input files, and a map of each file that has archives inside, up to `MOST_MAPS`."""
-    within = Counter(one.image for one in case.archives)
+    within = Counter(one.image for one in case.archives)  # number of archives by that of the file
     rows = (
         [image.name, f"{image.size:,}", f"{within[number]:,}", _Digest(image.sha256)]
         for number, image in enumerate(case.images)
@@ -267,7 +267,7 @@ def _outcome(one: RecoveryOutcome) -> list[str]:
 
 def _details(file: IO[str], case: CaseReport, opened: Opener, limits: Limits) -> None:
     """Write a section for each archive: verdict, findings and, for the first `MOST_MAPS` (damaged first), a map."""
-    order = sorted(case.archives, key=lambda one: one.carved.verdict is CarveVerdict.COMPLETE)
+    order = sorted(case.archives, key=lambda one: one.carved.verdict is CarveVerdict.COMPLETE)  # False: first
     drawn = {one.number for one in order[:MOST_MAPS]}
     for one in case.archives:
         carved = one.carved

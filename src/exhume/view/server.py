@@ -109,7 +109,7 @@ def _map_of(image: Source, archives: Iterable[CarvedArchive]) -> SectionMap:
     names: list[str] = []
     sections = []
     for carved in archives:
-        outer = names[carved.nested_in] if carved.nested_in is not None else None
+        outer = names[carved.nested_in] if carved.nested_in is not None else None  # it comes before its parts
         names.append(name_of(carved))
         basis = f", verified by {carved.verified_by}" if carved.verified_by is not VerifiedBy.NONE else ""
         note = f"{carved.verdict}{basis}" + (f"; {carved.note}" if carved.note else "")

@@ -265,7 +265,7 @@ class _Layout:
 
         `natural` are the widths without wrapping; words above `longest` columns may be broken.  None if nothing fits.
         """
-        room = width - GAP * (len(natural) - 1)
+        room = width - GAP * (len(natural) - 1)  # columns of all cells together
         if sum(natural) <= room:
             return natural
         least = [
@@ -350,7 +350,7 @@ def _wrapped(text: str, width: int, indent: int, *, whole: bool = False) -> list
 
     With `whole`, the terminal breaks such a word, so that a path can be copied.
     """
-    lead = " " * (len(text) - len(text.lstrip(" ")))
+    lead = " " * (len(text) - len(text.lstrip(" ")))  # spaces before the current line
     out: list[tuple[str, str]] = []
     line, used = "", len(lead)  # the current line, and the columns that it takes
     for word in text.split():
