@@ -310,7 +310,7 @@ class MemberArchive(Archive):
         """
 
     def will_read_all(self) -> None:
-        """Announce that all members will be read in the archive's order, where that is the order of their bytes."""
+        """Announce that all members will be read, if they are stored in the archive's order."""
         if not self.source.is_remote:
             return
         entries = list(self.entries())

@@ -403,7 +403,7 @@ class CappedFindings:
         for finding in other._kept:
             self.append(finding)
         for code, finding in other._last.items():
-            self._counts[code] += other._counts[code] - MAX_PER_RULE
+            self._counts[code] += other._counts[code] - MAX_PER_RULE  # `append` has counted those that it kept
             self._last[code] = finding
 
     def findings(self) -> list[Finding]:

@@ -284,6 +284,7 @@ class Records:
         if found is None:  # a page that is no longer kept
             with self._lock:
                 cursor = self._begin(query)
+            # (None again: another request has passed these rows meanwhile.)
             found = self._page(cursor, first, count, gone) or ([], False)
         hint = "name, for example *.txt" if self._described.content == "members" else HINTS.get(self._described.id, "")
         rows, more = found
@@ -354,7 +355,7 @@ class Records:
 
 def _defaults(verb: str, described: Format) -> dict[str, Any]:
     """The options of a format's verb as they are when none is given."""
-    values = dict.fromkeys(contributed(verb))
+    values = dict.fromkeys(contributed(verb))  # none is given, so that `split_options` takes the defaults
     return split_options(click.Context(click.Command(verb)), verb, described, values, frozenset())[0]
 
 

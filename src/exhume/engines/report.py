@@ -357,6 +357,7 @@ def _grouped(known: _Pieces) -> Iterator[_Pieces]:
 
     referred = {name for _, piece in known for name in piece.refers}  # names that some piece refers to
     for number, (_, piece) in enumerate(known):
+        # The names that it refers to, and its own name, if others refer to that.
         for name in (*piece.refers, *(referred & {piece.key})):
             parent_of[root_of(number)] = root_of(name)
     # A group with two pieces in one place consists of copies: divide it by folders.

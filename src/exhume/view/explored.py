@@ -354,7 +354,7 @@ class ExploredArchive:
             if last < ARRAY_SHOWN:  # among the first elements, which were made in any case
                 return {"k": node_values(node, space).get("k", [])}
             return self.elements(number, part, path, last - ARRAY_SHOWN // 2)  # with its neighbors
-        end, count = first + len(node.children), len(node.children) + node.omitted
+        end, count = first + len(node.children), len(node.children) + node.omitted  # of the page; of the array
         before = more_values(max(0, first - ARRAY_SHOWN), min(first, count), "before")
         shown = [node_values(child, space) for child in node.children]
         out = {"k": [*before, *shown, *more_values(end, max(0, count - end), unread=node.unread)]}

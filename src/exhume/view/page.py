@@ -199,7 +199,7 @@ class PageWriter:
             return [(start, end)]
         parts = [(start, min(end, start + FIRST_BYTES))]
         for first, last in near:
-            if first < end and last >= start:
+            if first < end and last >= start:  # with a quarter of a chunk on either side
                 parts.append((max(start, first - CHUNK // 4), min(end, min(last, first + FIRST_BYTES) + CHUNK // 4)))
         return parts
 
