@@ -41,7 +41,7 @@ def command(run: Run, spec: str, output: str | None, imports: tuple[str, ...], n
         specification = compile_ksy(spec, imports=imports, native=native)
     for one in warned:
         run.note(str(one.message))
-    package = specification.package
+    package = specification.package  # path of each file: content
     if output is not None:
         with OutputTree(output, overwrite=overwrite) as tree:
             for path, content in package.items():

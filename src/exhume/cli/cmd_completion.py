@@ -405,6 +405,7 @@ class _ExhumeCompletion(ShellComplete):
         offered = complete(context, param, incomplete)
         if isinstance(param, click.Option) or "--" in args:
             return offered
+        # As an argument before `--`, a name that begins with `-` would be taken for an option.
         return [item for item in offered if item.type == "file" or not item.value.startswith("-")]
 
 

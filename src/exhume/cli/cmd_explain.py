@@ -104,6 +104,7 @@ def command(
     _refuse_without_effect(run, ksy)
     # Everything is summarized by section, without fields, unless an option chooses a part of it.
     narrowed = any(one is not None for one in (at, span, section, source, depth, ksy)) or whole
+    # (A byte has stored fields only; a page visits lists more than once, so they cannot be streamed.)
     selection = Selection(
         section=section, source=source, whole=whole, fields=narrowed, payloads=at is None, stream=html is None
     )

@@ -17,6 +17,7 @@ def command(run: Run) -> None:
     rows = []
     for id, described in formats().items():
         can = ["identify", "read", "verify"]
+        # Hooks, named as verbs, but for `locate`: carve.
         can += [verb for verb in ("create", "salvage", "locate", "recode") if described.has(verb)]
         rows.append(
             {

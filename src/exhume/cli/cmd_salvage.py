@@ -180,7 +180,7 @@ def _print_result(run: Run, result: SalvageReport) -> None:
     for finding in result.findings:
         problem = "does not verify" if finding.severity is Severity.ERROR else "could not be verified completely"
         run.print_wrapped(f"the output {problem}: {printable(str(finding))}")
-    if result.read_back:
+    if result.read_back:  # the number of things of the kind that was recovered
         units = get_format(result.format).units
         kind = next((kind for kind in units if result.recovered[kind]), units[0])
         run.print(f"read back: {counted(result.read_back, kind)}")

@@ -128,7 +128,7 @@ def _search_several(
 ) -> list[ExitCode]:
     """Search all targets and return the exit codes that occurred; results may be merged (see `_ResultPlayer`)."""
     names, described = chosen.names, None
-    if are_few(names):
+    if are_few(names):  # few enough to recognize all of them before any output
         described = _one_format(run, names)
     player = _ResultPlayer(run, query, values, given, described)
     options: dict[str, Any] = {
@@ -266,6 +266,7 @@ class _ResultPlayer(Player):
         Raises `click.UsageError` for -H with records that do not end with a line end.
         """
         options = {name: value for name, value in self._values.items() if name in self._given}
+        # Records that do not end with a line end are not lines; a plan, or counts by time, are not matches.
         if any(options.get(name) not in (None, False, b"\n") for name in ("terminator", "length_prefixed")):
             if self._named:
                 raise click.UsageError("-H requires records that end with a newline", click.get_current_context())

@@ -295,7 +295,7 @@ def join(finds: Iterable[CarvedArchive]) -> Iterator[CarvedArchive]:
     A format without a leading magic is found by its end, later than archives that start after it, so all finds are read
     before the first is returned.
     """
-    once = {_key(found): found for found in reversed(list(finds))}
+    once = {_key(found): found for found in reversed(list(finds))}  # of equal finds, the first
     # Archives (with their numbers) that may contain the next one: a stack, each ends no later than the one below it.
     open_ones: list[tuple[int, CarvedArchive]] = []
     # By offset, the longer first, so that an archive comes after those that contain it.

@@ -351,7 +351,11 @@ def checked_pieces(archive: MemberArchive, name: str, size: int, jobs: int = 1) 
 
 
 def _write(archive: MemberArchive, output: OutputTree | TarSink, name: str, data: memoryview | None, jobs: int) -> int:
-    """Write one member and return its bytes.  `data`: its content for a tar stream, if it was loaded already."""
+    """Write one member and return how many bytes it has.
+
+    `data`: its content for a tar stream, if it was loaded already.  (A tar stream has no `any_order`: it is written
+    from memory or in chunks, while a directory can copy stored bytes inside the kernel.)
+    """
     if data is not None:
         assert not output.any_order
         return output.write(name, len(data), (data,))

@@ -97,7 +97,7 @@ def place_findings(item: ExplainedSection, near: Near) -> None:
     if not near:
         return
     starts = [_range(span)[0] for _, span in near]  # sorted, as `near` is
-    holders: dict[int, Field] = {}
+    holders: dict[int, Field] = {}  # number of a finding: innermost field that holds its bytes
     for tree in item.trees():
         for _, node in tree.walk():  # outermost first
             if node.span is not None:

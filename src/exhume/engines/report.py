@@ -206,7 +206,7 @@ class _ReportBuild:
         if self.carving["only"] and entry.format not in self.carving["only"]:
             self._other(entry.name, UNRECOGNIZED, f"{entry.format}, which was not requested")
             return
-        shown = no_progress if self.several else self.progress
+        shown = no_progress if self.several else self.progress  # with several, files are counted instead
         checked = Verification(entry.tree, format=entry.format, limits=self.limits, jobs=self.jobs, progress=shown)
         try:
             findings = list(islice(checked, MOST_FINDINGS))

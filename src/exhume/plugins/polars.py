@@ -153,15 +153,16 @@ class _KqlTranslation:
         match self._kind(name), value:
             case "boolean", bool():
                 spelled = str(value).lower() if sign == ":" else None
-            case _, bool():
+            case _, bool():  # which Python takes for an integer
                 pass
             case "integer", int():
-                spelled = str(value) if abs(value) < 1 << 63 else None
+                spelled = str(value) if abs(value) < 1 << 63 else None  # KQL has integers of 64 bits
             case "float", int() | float() if abs(value) < EXACT:
                 spelled = repr(value)
             case "text", str() if sign == ":":
                 spelled = _quoted(value)
             case "time", datetime():
+                # As nanoseconds since 1970, which Python's times do not count: microseconds, times 1000.
                 moment = value if value.tzinfo else value.replace(tzinfo=UTC)
                 spelled = str((moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1) * 1000)
         return None if spelled is None else f"{name}{sign} {spelled}"

@@ -268,6 +268,7 @@ class _Layout:
         room = width - GAP * (len(natural) - 1)  # columns of all cells together
         if sum(natural) <= room:
             return natural
+        # The least width of each column: numbers and sizes are not broken, text down to its longest word.
         least = [
             natural[at] if self._right[at] else min(longest, max(map(_longest_word, [name, *column])))
             for at, (name, column) in enumerate(self._columns())
