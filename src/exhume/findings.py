@@ -438,4 +438,4 @@ def deduplicated(findings: Iterable[Finding]) -> Iterator[Finding]:
         fields.add(finding.field_path)
         yield finding
         if len(seen) > MAX_REMEMBERED:
-            del seen[next(iter(seen))]
+            del seen[next(iter(seen))]  # the oldest

@@ -369,7 +369,7 @@ def _checked(section: Section, chain: Sequence[Field], unchecked: str) -> Check:
     try:
         return section.check(chain)
     except ExhumeError as error:
-        if error.code.startswith("EX-6"):
+        if error.code.startswith("EX-6"):  # reading itself failed
             raise
         return Check.skipped(error.summary)
 

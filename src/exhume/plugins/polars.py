@@ -119,6 +119,7 @@ class _KqlTranslation:
         """The query for a condition."""
         match node:
             case {"BinaryExpr": {"left": left, "op": "And" | "LogicalAnd", "right": right}}:
+                # One of the two is enough: Polars applies the whole condition to the rows again.
                 both = [query for query in (self.query(left), self.query(right)) if query is not None]
                 return " AND ".join(f"({query})" for query in both) or None
             case {"BinaryExpr": {"left": left, "op": "Or" | "LogicalOr", "right": right}}:
@@ -176,11 +177,12 @@ class _KqlTranslation:
                 return self._with_affix(name, "Contains", values[0])
             case {"Boolean": {"IsIn": _}} if values:
                 found = _value(values[0])
-                if not isinstance(found, list) or not 0 < len(found) <= 100:
+                if not isinstance(found, list) or not 0 < len(found) <= 100:  # else the query would be very long
                     return None
                 each = [self._with(name, ":", value) for value in found]
                 return None if None in each else " OR ".join(f"({one})" for one in each)
             case {"Boolean": {"IsBetween": _}} if len(values) == 2:
+                # With both ends, even if Polars excludes them: it applies the condition again.
                 ends = (self._compared(name, "GtEq", values[0]), self._compared(name, "LtEq", values[1]))
                 both = [one for one in ends if one is not None]
                 return " AND ".join(f"({one})" for one in both) or None
