@@ -101,7 +101,7 @@ def info_one(
         statistics = {"statistics": archive.stats(jobs=jobs)} if stats else {}
         info = archive.info()  # after `stats`, whose scan may have filled in values
         outcome = run.report_problems(archive)
-        # Of an EWF image, only notes that its MD5 was not compared, which would read all of its content.
+        # The MD5 of an EWF image is not compared here, which would read all of its content; a note states that.
         check_container(run, archive.source, no_progress, unless="verify compares it with the one that is stored")
         body: dict[str, Any] = {"target": redact(target), "format": archive.format, **info.to_dict(), **statistics}
     if run.machine:

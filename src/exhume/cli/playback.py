@@ -294,9 +294,9 @@ def each_target(
     """Run `one` on each target and play back its output, in order; return the different outcomes, sorted.
 
     A target that fails is passed to `failed` (default: an error line, JSON with --json, on standard error) and counts
-    as `ExitCode.FAILED`; the others continue.  So does one to whose format an option does not apply.  Errors that every
-    target would raise end the run: raises `click.UsageError` and `QueryError`.  With `closing`, such as "exported", a
-    last line on standard error has the number of targets that were.
+    as `ExitCode.FAILED`; the others continue.  A target to whose format an option does not apply fails as well.  Errors
+    that every target would raise end the run: `click.UsageError` and `QueryError`.  With `closing`, such as "exported",
+    a last line on standard error states how many targets were exported.
     """
     player = player or Player(run)
     if targets.piped:  # only this process can read standard input

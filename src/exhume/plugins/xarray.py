@@ -69,6 +69,7 @@ class ExhumeBackend(BackendEntrypoint):
                 raise log.several()  # the error that names the logs
             if not isinstance(log, ArkArchive):
                 raise QueryError(f"{log.format} archives have no arrays over time", expected="an Ark log")
+            # (A latched message is one that a late reader gets first: without those from before `start_ns`.)
             table = log.to_arrow(topic=channel, start_ns=start_ns, stop_ns=stop_ns, latched=False).read_all()
         variables: dict[str, Any] = {}  # name: (dimensions, values)
         omitted = []

@@ -73,6 +73,7 @@ def explained_html(explained: ExplainedSection) -> str:
     fields = [node for tree in explained.trees() for node in tree.walk()]
     rows = (
         [
+            # The offset in the payload for a field of one, else in the file.
             "" if node.span is None else f"{(node.span.payload or (node.span.start,))[0]:,}",
             "" if node.span is None else f"{_size(node.span):,}",
             f"{'· ' * depth}{node.name}",
