@@ -142,7 +142,7 @@ def primed_lz4(dictionary: bytes) -> Decoder:
 
 
 def _with_prefix(raw: bytes, prefix: bytes) -> bytes:
-    """Return a block that decodes to `prefix` and then to what `raw` does, which may refer back into the prefix.
+    """Return a block that decodes to `prefix` and the content of `raw`, whose copies may refer back into the prefix.
 
     A block starts with a token: the upper 4 bits are the number of literals, the lower 4 the length of the copy after
     them.  If the number is 15, the bytes after the token are added to it, up to the first one below 255.  The result

@@ -429,7 +429,7 @@ def _name(data: bytes) -> str:
 
 
 def guess_compression(source: Source) -> str:
-    """Return the codec of a split: compressed messages all end in a footer, others begin with an object header.
+    """Return the codec of a split: compressed messages all end in a footer; if one does not, none is compressed.
 
     Only messages that are completely in the file count.
     """

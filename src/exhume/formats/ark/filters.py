@@ -194,9 +194,9 @@ def _parse_pattern(text: str) -> Any:
 def _repeats(pattern: Any) -> int:
     """Unbounded repetitions that can match the same text, counted; nested ones and references count as too many.
 
-    `pattern` is a parsed pattern: pairs of an operation and its argument, whose form depends on the operation: the
-    patterns within are the last item of a repetition's or a group's, and the second of a branch's (a list) or an
-    assertion's.
+    `pattern` is a parsed pattern: pairs of an operation and its argument.  In the argument of a repetition or a group,
+    the pattern within is the last item; in that of an assertion it is the second; in that of a branch, the second item
+    is a list of patterns.
     """
     total = 0
     for operation, argument in pattern:

@@ -8,8 +8,8 @@ and begins at the offset in its footer.
 
 Messages are checked without a manifest, which would name their codec and schemas.  Compressed messages end with a
 footer and unpack to the size that it states.  Others start with the header byte of an object, unless their schema is
-`final`, and if its flags announce groups, the last of them ends with the message; where an object's first messages do
-so, all of them must.
+`final`.  If that byte announces groups, the last group ends with the message.  If the first messages of a channel have
+this form, all of them must.
 """
 
 from __future__ import annotations
@@ -85,9 +85,9 @@ def prove_messages(split: Split, entries: Array, limits: Limits) -> tuple[Array,
 
 
 def _unframed(entries: Array, states: Array) -> tuple[Array, VerifiedBy]:
-    """Return which messages lack the header byte that others of their object have, and what the others prove.
+    """Return which messages lack the header byte although others of their object have it, and how these are verified.
 
-    The bytes of an object's messages prove nothing unless its first ones have the header byte.
+    Messages of an object whose first ones lack the header byte are not verified at all.
     """
     bad = np.zeros(len(entries), np.bool_)
     proof = VerifiedBy.STRUCTURE

@@ -41,7 +41,7 @@ class SchemaSource(enum.StrEnum):
 class Statistics:
     """A split's messages of one object (channel), according to the manifest; None for numbers that it does not state.
 
-    Only counting messages (`info`) uses it.  `size` is in bytes.
+    `info` can count by it, `verify` compares it with the index, and reports of losses add it up.  `size` is in bytes.
     """
 
     identifier: str

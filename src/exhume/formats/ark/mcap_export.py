@@ -3,9 +3,9 @@
 A channel becomes a channel, the indexed time the log time (nanoseconds of the log's steady clock, not of a calendar).
 Messages stay rbuf (schema encoding and message encoding `rbuf`, the schema is the registry's JSON text), or become JSON
 (`jsonschema`), which viewers can show.  A log numbers no messages, so their sequence is 0.  Its identifiers and
-metadata become metadata records; other attributes of a channel become the metadata of the channel.  What came from
-an MCAP file (`Origin`: metadata that `mcap_import` writes, but which may come from anybody, so an entry of another form
-is like any other) is written as it was: messages with their times and numbers, schemas, records, attachments.
+metadata become metadata records; other attributes of a channel become the metadata of the channel.  Data that came from
+an MCAP file are written as they were: messages with their times and numbers, schemas, records, attachments.  `Origin`
+finds them in the metadata of the log, where `mcap_import` keeps them.  An entry of another form is like any other.
 
 An import wraps messages that are not rbuf in rbuf values; here they are unwrapped again.  A channel is a named series
 of messages of one type, and a GUID identifies it in a log.

@@ -156,9 +156,9 @@ class _BatchAdder:
 
 
 def _packings(log: ArkWriter, channels: Mapping[int, Any]) -> dict[int, MessagePacking | None]:
-    """How each channel's messages are stored; None where that depends on which channel of its column comes first.
+    """How each channel's messages are stored.
 
-    The first channel of a column decides on its codec.
+    The first channel of a column decides on the codec of all.  If they differ, that is not known yet, and None.
     """
     wanted = {number: _column(channel) for number, channel in channels.items()}
     found: dict[str, set[MessagePacking]] = {}

@@ -187,8 +187,8 @@ class Decompressor:
     def payloads(self, stored: Iterable[bytes | None], source: Source, *, noted: bool = False) -> list[bytes | None]:
         """Return the decompressed messages of `stored`, which are from one file, for code that decodes many at once.
 
-        None instead of a message that does not decompress, that has a finding (only if `noted`), or that follows
-        `MOST_PAYLOADS` bytes of others: the caller reads these one at a time.
+        Some messages are None, and the caller reads them one at a time: those that do not decompress, those with a
+        finding (only if `noted`), and all after `MOST_PAYLOADS` bytes.
         """
         out: list[bytes | None] = []
         room = min(MOST_PAYLOADS, self._limits.payload_size)

@@ -96,7 +96,7 @@ class ChunkResult(NamedTuple, Generic[R]):
 
 
 class UntilError:
-    """Messages up to the first that cannot be read; `error` is then why, and `ended` whether there are more."""
+    """Messages up to the first that cannot be read; `error` is then why.  `ended` is whether there are no more."""
 
     def __init__(self, found: Iterable[ArkMessage]) -> None:
         self._found = iter(found)

@@ -76,8 +76,8 @@ TIME_MAX: Final = (1 << 64) - 1
 class IndexBlock(NamedTuple):
     """Index entries in time order, as columns: times (ns), offsets and sizes of messages, short identifiers.
 
-    `bad` flags entries that stand for no message.  `taken` are the numbers of the entries among those that were
-    examined, whose places in the file's index are `places`.
+    `bad` flags entries that stand for no message.  The block was taken from some entries of the file's index, whose
+    numbers in it are `places`; `taken` has the position of each entry of the block among these.
     """
 
     time: Numbers

@@ -276,7 +276,7 @@ class Chunk:
     # -- data
 
     def append(self, name: MemberName, data: bytes | memoryview) -> bool:
-        """Add a new member if it fits; this is the fast path for many small members."""
+        """Add a new member if it fits, and return whether it does; this is the fast path for many small members."""
         start, size = self.position, len(data)
         end = start + size
         # As `index_size_with` computes it; no comma precedes the first entry.
@@ -295,7 +295,7 @@ class Chunk:
         return True
 
     def append_batch(self, names: Sequence[str], sizes: Sequence[int], data: memoryview) -> bool:
-        """Add members with plain names, all different, whose bytes follow each other in `data`, if all of them fit."""
+        """Add members with plain names, all different, whose bytes are consecutive in `data`.  False if not all fit."""
         edges = list(accumulate(sizes, initial=self.position))  # each is the end of a member and the start of the next
         digits = list(map(len, map(str, edges)))
         index = self.index_size + sum(map(len, names)) + PUNCTUATION * len(names) - (not self.files)

@@ -1,8 +1,8 @@
 """Files of well-known types in raw bytes, for chunks whose index is lost: files of each type show where they end.
 
 None of them is a format of ours: only as much of each is read as its length takes, so they have no specification.  The
-functions in `TYPES` take a source, the offset where a file starts and one that it must not pass, and return where the
-file ends (None: it does not).
+functions in `TYPES` take a source, the offset of a file, and one at which the search stops.  They return where the file
+ends, or None; the caller checks that the end is in range.
 """
 
 from __future__ import annotations

@@ -211,7 +211,7 @@ def _index_by_text(source: Source, limits: Limits, found: Recovery) -> Index | N
             best, found.ofs_index, found.index_end = index, at, at + (index.end if whole else _last_end(index, data))
         if whole:
             break
-    # No entries follow an index; where some do, the index found is that of a member that is a chunk itself.
+    # No entries follow the index of a chunk.  If some do, the index belongs to a member that is itself a chunk.
     nearer = _entries_by_text(source, limits, found, found.index_end if best is not None else 0)
     if nearer is not None or best is None:
         return nearer

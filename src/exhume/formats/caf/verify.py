@@ -160,9 +160,9 @@ def _check_names(archive: OpenChunk, index: Index, progress: Progress) -> Iterat
 def clashes(names: list[tuple[str, int]]) -> list[tuple[int, int]]:
     """Return `(first, ordinal)` for each name that is a directory of others, whose lowest ordinal is `first`.
 
-    `names` are safe names with their ordinals.  A directory is followed by its members once `/` sorts before all other
-    characters; no prefix of a name is made, since a name may have thousands.  In order of `first`, the longest
-    directory first.
+    `names` are safe names with their ordinals.  They are sorted with a character for `/` that is before all others, so
+    that a directory is followed by its members.  No prefixes of a name are made, since it may have thousands.  The
+    result is in the order of `first`, with the longest directory first.
     """
     if not any("/" in name for name, _ in names):
         return []

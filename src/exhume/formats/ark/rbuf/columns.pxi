@@ -1,6 +1,6 @@
-# Messages to the buffers of Arrow's columns, without the interpreter lock.  A type's program says what follows in a
-# message, and a tree of columns, which `exhume.formats.ark.columns` makes with it, where that goes: a struct has a
-# column for each of its fields that is not removed, in the order of the program.
+# Messages to the buffers of Arrow's columns, without the interpreter lock.  A type's program describes its messages,
+# and a tree of columns the place of each value; `exhume.formats.ark.columns` makes the tree.  A struct has a column for
+# each of its fields that is not removed, in the order of the program.
 #
 # Spec: rbuf wire format; Arrow columnar format, Physical Memory Layout.
 

@@ -197,7 +197,7 @@ def bytes_program() -> RbufProgram:
 
 
 def data_program() -> RbufProgram:
-    """The program of messages without a type whose JSON is an object that holds that of their bytes."""
+    """The program of messages without a type, printed as an object whose field `data` has their bytes."""
     name = dumps("data") + ":"
     # A value of an object type; that type, of one field and without a header byte; and the field: bytes up to the end.
     return _made([Row("o", child=1), Row("b", FINAL, 2, 1), Row("z", size=len(name))], name.encode("ascii"))

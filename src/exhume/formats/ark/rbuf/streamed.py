@@ -337,7 +337,7 @@ class _MessageWalk:
         """The next bytes as text.  Raises `DecodeFailure` where they are not UTF-8."""
         held, stop = b"", self._at + size
         for piece in chain(self._bytes.pieces(size), [b""]):
-            held += piece
+            held += piece  # with the start of a character that the piece before it ended in
             try:
                 text, used = codecs.utf_8_decode(held, "strict", self._at >= stop and not piece)
             except UnicodeDecodeError as error:
