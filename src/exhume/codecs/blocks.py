@@ -227,7 +227,7 @@ def _lz4_frame_blocks(take: Callable[[int], bytes]) -> Iterator[bytes]:
     # The version is 1; two bits of the flags and five of the next byte are zero.
     if flags >> 6 != 1 or flags & 2 or not most or head[1] & 0x8F:
         raise CodecError("lz4: corrupt frame", actual=f"descriptor {head.hex()}")
-    if _exactly(take, 1)[0] != xxhash32(head) >> 8 & 0xFF:
+    if _exactly(take, 1)[0] != xxhash32(head) >> 8 & 0xFF:  # of the four bytes, only the second lowest is stored
         raise CodecError("lz4: the checksum of the frame's descriptor does not match")
     content = RunningChecksum("xxhash32")
     total, window = 0, b""  # the window is the content that the next block may refer back to

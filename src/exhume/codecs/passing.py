@@ -328,7 +328,7 @@ def _snappy(pieces: Iterator[bytes], stream: PayloadStream) -> Iterator[bytes]:
         shift += 7
         if byte < 0x80:
             break
-        if shift > 28:
+        if shift > 28:  # five bytes were read
             raise CodecError("snappy: bad length prefix")
     # Each element is a literal (kind 0), or a copy with an offset of 11, 16 or 32 bits.
     while made.total < stated:

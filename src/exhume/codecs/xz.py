@@ -167,7 +167,8 @@ def _as_xz(stored: Buffer, size: int) -> bytes:
     """A raw LZMA2 stream in the container `.xz`, without a check: the payloads of ZS have their own.
 
     `size` is that of its content.  The index has one record, the sizes of the only block; the footer has the size of
-    the index in units of four bytes, the flags of the header again, and the magic number `YZ`.
+    the index in units of four bytes, minus one, the flags of the header again, and the magic number `YZ`.  Block and
+    index are padded to whole units.
     """
     index = b"\0\x01" + build_uleb128(_XZ_BLOCK_SIZE + len(stored)) + build_uleb128(size)
     index += bytes(-len(index) % 4)

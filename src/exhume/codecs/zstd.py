@@ -204,7 +204,7 @@ def zstd_stream(pieces: Iterable[Buffer], step: int = STREAM_STEP) -> Iterator[t
     views = (memoryview(piece) for piece in pieces)
     small = (bytes(view[start : start + step]) for view in views for start in range(0, len(view), step))
     engine: Any = None
-    at, held = 0, b""  # stored bytes that were used, and those that wait for a complete header
+    at, held = 0, b""  # number of stored bytes used so far; bytes kept until a whole header is there
     for piece in chain(small, (b"",)):  # the empty piece marks the end
         held += piece
         while held and (engine is not None or len(held) >= FRAME_HEADER_MOST or not piece):

@@ -95,6 +95,7 @@ class SqliteGuard:
         self._connection, self._name = connection, name
         steps = STEPS + STEPS_PER_BYTE * size if reading else WRITING_STEPS
         self._left = self._most = steps // _TICK  # calls of `_tick`
+        # Strings up to the size of the file, or 1 MiB; a limit is a number of 31 bits.
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, min(max(size, 1 << 20), (1 << 31) - 1))
         connection.execute("PRAGMA trusted_schema = OFF")
         if reading:
@@ -108,7 +109,7 @@ class SqliteGuard:
         for kind, name, table, sql in self._connection.execute(_SCHEMA).fetchall():
             plain = kind == "index" or (kind == "table" and name == table and isinstance(sql, str))
             words = sql.upper().split(None, 3) if isinstance(sql, str) else []
-            if not plain or "VIRTUAL" in words[:3]:
+            if not plain or "VIRTUAL" in words[:3]:  # CREATE VIRTUAL TABLE
                 what = "a virtual table" if plain else f"a {kind}"
                 raise _refused(self._name, f"the catalog contains {what} instead of its tables", name)
         for table in ("caf_files", "file_locations"):
