@@ -166,7 +166,7 @@ class FramedPayload:
         """Return bytes as `take` does, but keep nothing else of their frames; for few bytes of a large payload."""
         if (places := self._places) is not None:
             for number in places.within(start, min(stop, self.size)):
-                before, end = places.ends[number], places.ends[number + 1]
+                before, end = places.ends[number], places.ends[number + 1]  # the frame is this range of the payload
                 frame = memoryview(bytearray(end - before))
                 decompress(places.read(*places.stored[number]), frame)
                 first, last = max(start, before), min(stop, end)
@@ -286,7 +286,7 @@ class FrameCache:
         parts = []  # per part: its target, the frame's content, and the range in that
         for start, stop, at in wanted:
             for number in self._places.within(start, stop):
-                before = ends[number]
+                before = ends[number]  # where the frame begins in the payload
                 first, last = max(start, before), min(stop, ends[number + 1])
                 parts.append((at + first - start, self._made[number], first - before, last - before))
         self._copy(buffer, parts)

@@ -180,7 +180,7 @@ class IndexedFrameReader(FrameReader):
         frame, known = memoryview(b""), -1  # the last decompressed frame, and its number (-1: none yet)
         for start, stop, at in sorted(ranges):
             for number in places.within(start, stop) if start < stop else ():
-                before, end = ends[number], ends[number + 1]
+                before, end = ends[number], ends[number + 1]  # the frame is this range of the payload
                 if number != known:
                     frame, known = memoryview(bytearray(end - before)), number
                     decompress(places.read(*places.stored[number]), frame)

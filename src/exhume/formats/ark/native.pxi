@@ -360,7 +360,7 @@ cdef class ArkMessages:
             raise StopIteration
         self.at = at + 1
         short = <unsigned char>PyBytes_AS_STRING(<PyObject*>self.objects)[at]
-        row = kernel_alloc(<PyTypeObject*>self.made, 9)
+        row = kernel_alloc(<PyTypeObject*>self.made, 9)  # a new tuple of that type, without its items
         fill_row(row, 0, self.times[at])
         fill_row(row, 1, self.names[short])
         fill_row(row, 2, self.stored[at])

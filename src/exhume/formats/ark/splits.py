@@ -206,6 +206,7 @@ class Split:
         is_sorted = True
         low, high, last = TIME_MAX, 0, 0
         for start in range(0, count, INDEX_BLOCK):
+            # Whether the times ascend, also from the block before; the lowest, the highest and the last of them.
             rises, least, most, last = ark_scan(self.read_entries(start, min(count, start + INDEX_BLOCK)), last)
             is_sorted = is_sorted and rises
             low, high = min(low, least), max(high, most)
@@ -265,6 +266,7 @@ class Split:
 
         `places` are their slots; `known` and `wanted` have a flag for each of the 256 short identifiers.
         """
+        # `taken` are the positions of wanted and bad entries; None: of all.
         taken, times, offsets, sizes, objects, bad = ark_entries(entries, self.source.size, known, wanted)
         block = IndexBlock(times, offsets, sizes, objects, range(len(times)) if taken is None else taken, bad, places)
         return block.reversed() if reverse else block

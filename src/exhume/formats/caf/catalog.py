@@ -283,7 +283,7 @@ class Catalog:
         """
         key = self._store.path_key
         lead = f"{folder}/" if folder else ""
-        low, high = lead[:KEY_SIZE], f"{lead[: KEY_SIZE - 1]}\U0010ffff"
+        low, high = lead[:KEY_SIZE], f"{lead[: KEY_SIZE - 1]}\U0010ffff"  # keys of all paths in the directory
         last: tuple[str, Location | None] | None = None  # the entry to yield when another one follows
         offset, batch = 0, FIRST_BATCH
         # Rows come in batches, each with an own query.  After the first file of a deeper directory, the next query

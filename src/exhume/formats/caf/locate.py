@@ -93,7 +93,7 @@ def _read(source: Source, ofs_index: int, limits: Limits) -> tuple[Index, int]:
     window and not before, and the last step brought new entries, or the window is small enough to be all one name
     (limit `name_size`).  So an image that repeats the head of an index does not cause much reading.
     """
-    room = min(source.size - ofs_index, limits.structure_size)
+    room = min(source.size - ofs_index, limits.structure_size)  # the largest window
     limits = limits._replace(depth=min(limits.depth, DEPTH))
     size, entries = min(room, FIRST), 0
     while True:

@@ -3,7 +3,8 @@
 # the functions of the same names; `program` makes the rows of a type.
 #
 # A message is an object: a header byte, fields, and groups (blocks of fields that were added to its type later).  `Out`
-# is a buffer that grows: `reserve` enlarges it, `put` appends without a check, `add` does both.
+# is a buffer that grows: `reserve` enlarges it, `put` appends without a check, `add` does both.  `ir_is_utf8` is whether
+# bytes are UTF-8.  The readers named `read_ark_...` are generated from the specifications.
 #
 # Functions that take `at` and `end` read something that starts at offset `at` of the message and must not pass `end`.
 # They return the offset where it ends, or -1 if it is not accepted or memory is exhausted.  What they read is printed to
@@ -136,6 +137,7 @@ cdef bint rbuf_bytes(RbufWalk* w, const uint8_t* p, int64_t size) noexcept nogil
 
 
 # These three print a number, for which the output has space; unless `plain`, large ones are strings (see RBUF_SAFE).
+# `put_unsigned` and `put_real` write at an address and return how many bytes they wrote.
 
 cdef inline void rbuf_unsigned(Out* out, uint64_t value, bint plain) noexcept nogil:
     if plain or value <= <uint64_t>RBUF_SAFE:
