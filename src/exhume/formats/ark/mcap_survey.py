@@ -161,7 +161,7 @@ def survey(
             found.units.append(Unit(True, start, stop))
         elif kind in LOOSE:
             last = found.units[-1] if found.units else None
-            begin = start - HEAD_SIZE
+            begin = start - HEAD_SIZE  # of the record; `start` is where its content begins
             if last is not None and not last.is_chunk and last.end == begin and stop - last.start < STEP:
                 found.units[-1] = Unit(False, last.start, stop)
             else:

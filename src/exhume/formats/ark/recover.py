@@ -126,7 +126,7 @@ def survey_split(
         fits[position] = False
         lost.append((listed[position], Finding.from_error(error, unread=True)))  # also for a disk that cannot be read
     good = listed if fits.all() else listed[fits]
-    # Uncounted slots are looked for only where the stated count can be true.
+    # `number` slots after the counted ones have messages, too; they are searched only if the stated count can be true.
     number = 0 if uncounted else num_unindexed(reader, reference, split)
     count = split.header.item_count
     more = split.read_index(count, count + number) if number else listed[:0]
@@ -246,7 +246,7 @@ class _MessageChecker:
 
     def __call__(self, part: _Part) -> _MessageFaults:
         """Return the messages of `part` that are damaged: (position in the index, error) each."""
-        if part.header is None:
+        if part.header is None:  # the end of a split, or one that cannot be opened
             return _MessageFaults(part.is_last, [], None)
         reference = self._references[part.number]
         source = self._reader.split_source(reference.identifier)

@@ -306,7 +306,7 @@ class _Salvage:
                 offsets, sizes = places_of(part)
                 times, shorts = part["timestamp_ns"].tolist(), part["object_identifier"].tolist()
                 for first, stop in ark_portions(sizes, BATCH_BYTES):
-                    if sizes[first] > BATCH_BYTES:  # alone
+                    if sizes[first] > BATCH_BYTES:  # such a message is a range by itself
                         chunks = split.source.chunks(offsets[first], offsets[first] + sizes[first])
                         writer.add(names[shorts[first]], times[first], chunks, sizes[first])
                         continue

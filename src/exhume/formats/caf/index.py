@@ -370,7 +370,7 @@ class _Parser:
         match = _NUMBER.match(data, pos)
         if match:
             text = match[0].decode("ascii")
-            plain = match[1] is None and match[2] is None and text != "-0"
+            plain = match[1] is None and match[2] is None and text != "-0"  # no fraction, no exponent
             if data[match.end() : match.end() + 1].isalnum():
                 raise self._bad(match.end(), "the end of a number")
             small = plain and len(text) <= MAX_DIGITS

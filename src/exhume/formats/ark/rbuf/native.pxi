@@ -3,8 +3,8 @@
 # the functions of the same names; `program` makes the rows of a type.
 #
 # A message is an object: a header byte, fields, and groups (blocks of fields that were added to its type later).  `Out`
-# is a buffer that grows: `reserve` enlarges it, `put` appends without a check, `add` does both.  `ir_is_utf8` is whether
-# bytes are UTF-8.  The readers named `read_ark_...` are generated from the specifications.
+# is a buffer that grows: `reserve` enlarges it, `put` appends without a check, `add` does both.  `ir_is_utf8` is
+# whether bytes are UTF-8.  The readers named `read_ark_...` are generated from the specifications.
 #
 # Functions that take `at` and `end` read something that starts at offset `at` of the message and must not pass `end`.
 # They return the offset where it ends, or -1 if it is not accepted or memory is exhausted.  What they read is printed to
