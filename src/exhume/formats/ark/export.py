@@ -147,7 +147,7 @@ def export_csv(
     variants are JSON text in one cell, which is counted as a loss.  `columns` names the columns to write; `jobs`
     processes share the work (0: one per core).
     """
-    refuse_options("csv", {"payload": options.get("payload")})
+    refuse_options("csv", {"payload": options.get("payload")})  # raises if it was passed
     selection = Selection(log, options, ExportReport(), progress)
     leaves: dict[str, dict[str, tuple[str, ...]]] = {}  # by GUID of a channel and name of a column: path of the field
     for channel in selection.channels():
@@ -155,7 +155,7 @@ def export_csv(
         paths = list(leaf_paths(registry, channel.type)) if registry is not None else [("data",)]
         leaves[channel.identifier] = {".".join(path): path for path in paths}
     known = dict.fromkeys(["time_ns", "channel", *(name for mine in leaves.values() for name in mine)])
-    names = choose(known, columns)
+    names = choose(known, columns)  # the columns to write, in order
     with text_output(output, overwrite=overwrite) as file:
         header, escaped = _csv([[*names]])
         selection.report.lost[ESCAPED] += escaped

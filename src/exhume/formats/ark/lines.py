@@ -324,7 +324,7 @@ class RawQuery(Query):
     def _is_readable(self, data: LargeValue) -> bool:
         """Whether a message decompresses; if it does not, that is noted or raised before any of it is shown."""
         try:
-            deque(data, 0)
+            deque(data, 0)  # read all chunks and drop them
         except ExhumeError as error:
             if not self.skips(error):
                 raise

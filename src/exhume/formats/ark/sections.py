@@ -258,6 +258,7 @@ def _by_run(split: Split, runs: list[tuple[int, int]]) -> list[list[Message]]:
     entries = iter_entries(split.read_entries(0, split.header.item_count))
     for position, (_, offset, size, _, _) in enumerate(entries):
         number = bisect.bisect_right(starts, offset) - 1
+        # Messages that are truncated or empty are in no run.
         if size and number >= 0 and offset + size <= runs[number][1]:
             found[number].append((position, offset, size))
     return found
