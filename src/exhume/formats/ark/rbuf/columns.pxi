@@ -115,11 +115,11 @@ cdef bint column_blank(RbufWalk* w, int64_t number, bint valid) noexcept nogil:
     elif kind == c"l" or kind == c"m":
         if not column_end(w, c, w.columns[c.shape.child].length):
             return False
-    elif kind == c"a":
+    elif kind == c"a":  # its elements are absent, or zeros, as it is
         for one in range(c.shape.count):
             if not column_blank(w, c.shape.child, valid):
                 return False
-    elif kind == c"o" or kind == c"v":
+    elif kind == c"o" or kind == c"v":  # the columns within have zeros in any case
         for one in range(c.shape.count):
             if not column_blank(w, c.shape.child + one, True):
                 return False
