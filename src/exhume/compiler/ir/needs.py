@@ -20,9 +20,11 @@ from dataclasses import dataclass
 
 from exhume.compiler.front import expressions as ex
 from exhume.compiler.front.kinds import (
+    BYTES,
     DECIDED,
     REST,
     SOME_STRUCTURE,
+    TEXT,
     Bits,
     Kind,
     Structure,
@@ -194,8 +196,12 @@ def inherits_order(type: Type) -> bool:
 
 
 def keeps_order(type: Type) -> bool:
-    """Return whether a structure stores the byte order found in the data, for instances that are read later."""
-    return type.endian == DECIDED and any(one.value is None for one in type.instances.values())
+    """Return whether a structure stores the byte order found in the data, for numbers and structures that are read
+    later, on request.
+    """
+    return type.endian == DECIDED and any(
+        one.value is None and one.one not in (BYTES, TEXT) for one in type.instances.values()
+    )
 
 
 def keeps_run(type: Type) -> bool:
