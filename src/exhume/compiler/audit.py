@@ -45,7 +45,8 @@ HELPERS = frozenset({
     "FAILURES", "Lazily", "LayoutError", "NoColumnsError", "Paused", "Rows", "Run", "Stream", "Structure", "Table",
     "Traced", "View", "all_taken", "bits", "ended", "failed", "find",
     "inflated", "joined", "keep", "keep_instance", "multiplied", "named", "native", "number", "numbers",
-    "processed", "read_outside", "rotated", "shifted", "short", "stream_of", "taken", "weighed", "word", "xored",
+    "processed", "read_outside", "rotated", "shifted", "short", "stream_of", "taken", "warm", "weighed", "word",
+    "xored",
 })  # fmt: skip
 """Names that readers import from the module that they share (`exhume.compiler.emit.layout`)."""
 

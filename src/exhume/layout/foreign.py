@@ -23,6 +23,7 @@ from types import MappingProxyType, ModuleType
 from typing import Any, Self
 
 from exhume.compiler.emit.extension import Extension, extension, package_texts
+from exhume.compiler.emit.inline import inlined
 from exhume.compiler.emit.modules import ACCEPTED, module_texts
 from exhume.compiler.emit.stubs import stub_texts
 from exhume.compiler.front.kinds import combined, family
@@ -160,7 +161,7 @@ class Specification:
     def package(self) -> Mapping[str, bytes]:
         """The files of a package with these readers, by path: for this Python, if they have an extension module."""
         stubs = stub_texts(Model(with_columns(self.specs, self.given), foreign=True, given=self.given))
-        texts = {path: text.encode() for path, text in {**self.texts, **stubs}.items()}
+        texts = {path: text.encode() for path, text in {**self._run_texts, **stubs}.items()}
         if self.native is None:
             return texts
         from exhume.layout import extensions
@@ -320,7 +321,12 @@ class Specification:
         """The module of the root: `read_<type>(view, at, end)` and the classes that they return."""
         if self.kept is not None:
             return load(self.texts, self.id, None, native=self.native, codes=self.kept.codes)
-        return load(self.texts, self.id, self.model, self.outside, native=self.native)
+        return load(self._run_texts, self.id, self.model, self.outside, native=self.native)
+
+    @cached_property
+    def _run_texts(self) -> Mapping[str, str]:
+        """The modules that are run: without an extension module, small readers are written into others."""
+        return self.texts if self.native is not None else inlined(self.texts)
 
     def read(self, target: Target, *arguments: Any) -> Any:
         """Return the whole file as one object with the field names of the specification; `arguments` are its

@@ -1,0 +1,385 @@
+"""Readers in Python that have small readers written into them, in place of calls.
+
+A call takes about as long as reading a small structure.  `inlined` takes the modules of a package and replaces, in
+every reader, a statement such as
+
+    name, at = read_label(view, at, end, io, value, root, run)
+
+by the statements of `read_label`, with its variables under other names.  They stay in their own `try`, so that errors
+have the same paths and offsets, and each structure is still charged to the budget by itself.  The readers that are
+written into others stay in the module, for programs that call them alone.  Sums and products are written in as well
+(see `sums`).  At its end, each module calls `warm`.
+
+The compiler for machine code takes the modules as they were, since a call costs nothing there.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import itertools
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from exhume.compiler.emit.sums import RECKONS, copied, write_sums
+
+MOST_INSIDE = 80
+"""Statements of a reader that is written into another."""
+MOST = 600
+"""Statements of a reader into which others were written."""
+ROOM = 20_000
+"""Statements that are written a second time in all modules of a package."""
+MOST_BLOCKS = 14
+"""Loops and `try` that are within each other; Python takes 20."""
+PASSED = frozenset(("io", "run"))
+"""Parameters that are None only where a program calls the reader."""
+BUILTINS = frozenset(dir(builtins))
+
+_BLOCKS = (ast.Try, ast.For, ast.While)
+_WORDS = re.compile(r"[A-Za-z_]\w*")
+_CALLS = re.compile(r"\b(?:(\w+)\.)?(read_\w+)\(")
+"""The calls of readers: the module, if it is another one, and the name."""
+_ENDS = re.compile(r"^ *(?:def|return)\b", re.MULTILINE)
+
+
+@dataclass(eq=False)
+class _Reader:
+    """The function of a reader, in the module `home`."""
+
+    home: _Home
+    tree: ast.FunctionDef
+    lines: tuple[int, int] = field(init=False)
+    """Its first line, and the line after it, counted from 0."""
+    done: bool = False
+    """Whether it can be written into others: what it calls was written into it, and it is small."""
+    changed: bool = False
+    """Whether others were written into it."""
+
+    def __post_init__(self) -> None:
+        self.lines = _lines(self.tree)
+
+        self.text: str = "\n".join(self.home.lines[slice(*self.lines)])
+        self.size: int = _size([self.tree])
+        """Number of statements."""
+        self.reckons: bool = RECKONS.search(self.text) is not None
+        """Whether it computes numbers whose size is checked."""
+        self.body: list[ast.stmt] = []
+        """Its statements, but for those that only programs need; those before it is `done`."""
+        self.stored: dict[str, None] = {}
+        """Its variables."""
+        self.errors: set[str | None] = set()
+        """Its variables that errors are in."""
+
+    def finish(self) -> None:
+        """Find whether it can be written into others: it is small, returns at its end only, and defines no function."""
+        alone = len(_ENDS.findall(self.text)) == 2 and isinstance(self.tree.body[-1], ast.Return)
+        self.done = alone and self.size <= MOST_INSIDE
+        if self.done:
+            self.body = [one for one in self.tree.body if not _is_for_programs(one)]
+            nodes = [one for part in self.body for one in ast.walk(part)]
+            names = [one for one in nodes if isinstance(one, ast.Name)]
+            self.stored = {one.id: None for one in names if not isinstance(one.ctx, ast.Load) and one.id != "_"}
+            self.errors = {one.name for one in nodes if isinstance(one, ast.ExceptHandler)}
+
+
+class _Home:
+    """One module: its text, its readers by name, and what its other names are."""
+
+    def __init__(self, text: str) -> None:
+        """Find the names of a module."""
+        self.lines = text.split("\n")
+        self.readers: dict[str, _Reader] = {}
+        self.classes: list[ast.ClassDef] = []
+        self.functions: list[str] = []
+        """All functions that read: one structure, or many."""
+        self.siblings: dict[str, str] = {}
+        """Other modules of the package, by the names under which this one imports them."""
+        self.shared: dict[str, str] = {}
+        """Imports from the module that all readers share, such as `Rows as _Rows`, by the names that they define."""
+        self.given: set[str] = set()
+        """Tables of the caller's objects that it imports."""
+        self.constants: dict[str, str] = {}
+        """Statements that name a function that unpacks numbers, by these names."""
+        self.names: set[str] = set()
+        """All names that the module defines."""
+        self.head = 0
+        """The line of the imports from the shared module."""
+        for one in ast.parse(text).body:
+            self._note(one)
+        self.names |= {*self.shared, *self.siblings, *self.given}
+
+    def _note(self, statement: ast.stmt) -> None:
+        """Note what a statement of the module defines."""
+        match statement:
+            case ast.FunctionDef(name=name):
+                self.names.add(name)
+                if name.startswith(("read_", "fill_", "scan_")):
+                    self.functions.append(name)
+                if name.startswith("read_"):
+                    self.readers[name] = _Reader(self, statement)
+            case ast.ClassDef(name=name):
+                self.names.add(name)
+                self.classes.append(statement)
+            case ast.ImportFrom(module=None, names=names):
+                self.siblings |= {alias.asname or alias.name: alias.name for alias in names}
+            case ast.ImportFrom(module="_layout", names=names):
+                self.shared |= {alias.asname or alias.name: ast.unparse(alias) for alias in names}
+                self.head = statement.lineno - 1
+            case ast.ImportFrom(module="_given", names=names):
+                self.given |= {alias.name for alias in names}
+            case ast.Assign(targets=[ast.Name(id=name)]):
+                self.names.add(name)
+                if name.startswith("_unpack"):
+                    self.constants[name] = ast.unparse(statement)
+
+    def text(self) -> str:
+        """The module, with the readers that have changed."""
+        self.shared["warm"] = "warm"
+        lines = [*self.lines, "", f"warm({', '.join(self.functions)})", ""]
+        changed: list[tuple[tuple[int, int], ast.stmt]] = [
+            (one.lines, one.tree)
+            for one in self.readers.values()
+            if (one.reckons and write_sums(one.tree)) or one.changed
+        ]
+        for one in self.classes:
+            text = "\n".join(self.lines[slice(*_lines(one))])
+            if RECKONS.search(text) and write_sums(one):
+                changed.append((_lines(one), one))
+        for (start, stop), tree in sorted(changed, key=lambda one: -one[0][0]):
+            lines[start:stop] = ast.unparse(tree).split("\n")
+        new = [text for name, text in self.constants.items() if name not in self.names]
+        lines[self.head] = f"from ._layout import {', '.join(sorted(self.shared.values()))}"
+        lines[self.head + 1 : self.head + 1] = ["import struct", *new] if new else []
+        return "\n".join(lines)
+
+
+def inlined(texts: Mapping[str, str]) -> dict[str, str]:
+    """Return the modules of a package, by path, with small readers written into those that call them."""
+    homes = {
+        path.removesuffix(".py"): _Home(text)
+        for path, text in texts.items()
+        if path not in ("__init__.py", "_layout.py")
+    }
+    _Package(homes).run()
+    try:
+        return {**texts, **{f"{id}.py": home.text() for id, home in homes.items()}}
+    except ValueError:  # Python cannot write some strings within formatted ones
+        return dict(texts)
+
+
+class _Package:
+    """The readers of all modules, while small ones are written into others."""
+
+    def __init__(self, homes: Mapping[str, _Home]) -> None:
+        """`homes` are the modules by id."""
+        self.homes = homes
+        self.room = ROOM
+
+    def run(self) -> None:
+        """Write readers into others, the innermost first, which then come into others as they are."""
+        for reader in self._inner_first():
+            self._write_into(reader)
+            reader.finish()
+
+    def _inner_first(self) -> Iterator[_Reader]:
+        """Yield all readers, each after those that it calls, unless they call each other."""
+        seen: set[_Reader] = set()
+        for home in self.homes.values():
+            for reader in home.readers.values():
+                waiting = [(reader, False)]
+                while waiting:
+                    one, left = waiting.pop()
+                    if left:
+                        yield one
+                    elif one not in seen:
+                        seen.add(one)
+                        waiting.append((one, True))
+                        calls = _CALLS.findall(one.text.partition("\n")[2])
+                        found = (self._called(module, name, one.home) for module, name in calls)
+                        waiting += [(inner, False) for inner in found if inner is not None]
+
+    def _called(self, module: str, name: str, home: _Home) -> _Reader | None:
+        """The reader of a name, or of another module, in the module `home`; None for something else."""
+        if not module:
+            return home.readers.get(name)
+        of = self.homes.get(home.siblings.get(module, ""))
+        return None if of is None else of.readers.get(name)
+
+    def _write_into(self, reader: _Reader) -> None:
+        """Write the readers that a reader calls into it."""
+        known = {*_WORDS.findall(reader.text), *BUILTINS, *reader.home.names}
+        waiting: list[tuple[list[ast.stmt], int]] = [(reader.tree.body, 0)]
+        """Blocks of the reader, and how many loops and `try` each is in."""
+        while waiting:
+            block, depth = waiting.pop()
+            at = 0
+            while at < len(block):
+                statement = block[at]
+                inner = self._replaceable(statement, reader)
+                if inner is not None and inner.size <= min(self.room, MOST - reader.size):
+                    assert isinstance(statement, ast.Assign)
+                    made = _Copy(statement, inner, reader.home, known).made
+                    if made and depth + _depth(made) <= MOST_BLOCKS:
+                        block[at : at + 1] = made
+                        at += len(made)
+                        reader.size += _size(made) - 1
+                        reader.reckons |= inner.reckons
+                        self.room -= inner.size
+                        reader.changed = True
+                        continue
+                if not isinstance(statement, ast.FunctionDef):
+                    waiting += [(one, depth + isinstance(statement, _BLOCKS)) for one in _blocks(statement)]
+                at += 1
+
+    def _replaceable(self, statement: ast.stmt, reader: _Reader) -> _Reader | None:
+        """The reader that can be written in place of a statement of `reader`; None for other statements."""
+        match statement:
+            case ast.Assign(targets=[ast.Tuple(elts=[ast.Name(), _])], value=ast.Call(keywords=[]) as call):
+                match call.func:
+                    case ast.Name(id=name):
+                        inner = self._called("", name, reader.home)
+                    case ast.Attribute(value=ast.Name(id=module), attr=name):
+                        inner = self._called(module, name, reader.home)
+                    case _:
+                        return None
+                if inner is not None and inner.done and len(call.args) == len(inner.tree.args.args):
+                    return inner
+        return None
+
+
+def _blocks(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
+    """The blocks of a statement."""
+    for name in ("body", "orelse"):
+        if found := getattr(statement, name, None):
+            yield found
+    for handler in getattr(statement, "handlers", ()):
+        yield handler.body
+
+
+def _size(block: list[ast.stmt]) -> int:
+    """Number of the statements in a block."""
+    return sum(1 + sum(map(_size, _blocks(one))) for one in block)
+
+
+def _depth(block: list[ast.stmt]) -> int:
+    """How many loops and `try` are within each other in a block."""
+    return max(
+        (isinstance(one, _BLOCKS) + max(map(_depth, _blocks(one)), default=0) for one in block),
+        default=0,
+    )
+
+
+class _Copy(ast.NodeTransformer):
+    """The statements of a reader in place of a call: `made`, which is empty if they cannot replace it."""
+
+    def __init__(self, statement: ast.Assign, inner: _Reader, home: _Home, known: set[str]) -> None:
+        """Replace `statement`, which has a call of `inner`, in the module `home`.
+
+        `known` are the names that the function around the statement has for itself.
+        """
+        target, call = statement.targets[0], statement.value
+        assert isinstance(target, ast.Tuple)
+        assert isinstance(call, ast.Call)
+        into, after = target.elts
+        assert isinstance(into, ast.Name)
+        self.inner = inner
+        self.home = home
+        of = call.func.value if isinstance(call.func, ast.Attribute) else None
+        self.module = of.id if isinstance(of, ast.Name) else ""
+        """The name of the other module that `inner` is in."""
+        self.known = known
+        self.renamed: dict[str, str] = {}
+        self.failed = False
+        stored = inner.stored
+        # Parameters: a variable that the reader does not change stays the same, and so does the position.
+        given, counted = list[ast.stmt](), _Counted()
+        for param, argument in zip(inner.tree.args.args, call.args, strict=True):
+            name = param.arg
+            moves = isinstance(after, ast.Name) and isinstance(argument, ast.Name) and after.id == argument.id
+            if isinstance(argument, ast.Name) and (name not in stored or (name == "at" and moves)):
+                self.renamed[name] = argument.id
+                continue
+            value = counted.visit(copied(argument))
+            given.append(ast.Assign([ast.Name(self._new(into.id, name), ast.Store())], value))
+            if name not in stored:
+                counted.known[ast.dump(value)] = self.renamed[name]
+        # What the reader returns: its structure is made in the variable that the caller puts it into.
+        *body, last = inner.body
+        assert isinstance(last, ast.Return)
+        assert isinstance(last.value, ast.Tuple)
+        made, end = last.value.elts
+        used = {one.id for argument in call.args for one in ast.walk(argument) if isinstance(one, ast.Name)}
+        if isinstance(made, ast.Name) and made.id in stored and made.id not in self.renamed and into.id not in used:
+            self.renamed[made.id] = into.id
+        for name in stored:
+            if name not in self.renamed:
+                self._new(into.id, name)
+        rest: list[ast.stmt] = [self.visit(copied(one)) for one in body]
+        for to, result in ((into, self.visit(copied(made))), (after, self.visit(copied(end)))):
+            if ast.unparse(result) != ast.unparse(to):
+                rest.append(ast.Assign([to], result))
+        found = [] if self.failed else [*given, *rest]
+        self.made: list[ast.stmt] = [ast.fix_missing_locations(one) for one in found]
+
+    def _new(self, into: str, name: str) -> str:
+        """Return a new name for a variable of the reader, such as `label_length`.
+
+        Names of readers that were written into the same one before are used again.
+        """
+        made, taken = f"{into}_{name}", set(self.renamed.values())
+        for number in itertools.count(2):
+            if made not in self.known and made not in taken:
+                break
+            made = f"{into}_{name}_{number}"
+        self.renamed[name] = made
+        return made
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        """Rename a variable; a name of another module is found there."""
+        name, of = node.id, self.inner.home
+        if name in self.renamed:
+            return ast.Name(self.renamed[name], node.ctx)
+        if of is self.home or name in self.inner.errors or name not in of.names | set(of.constants):
+            return node
+        if name in of.shared:
+            self.home.shared[name] = of.shared[name]
+        elif name in of.constants:
+            made = f"{self.module}{name}"
+            self.home.constants[made] = of.constants[name].replace(name, made, 1)
+            return ast.Name(made, node.ctx)
+        elif name in of.given or name in of.siblings:
+            self.failed |= name not in self.home.names or self.home.siblings.get(name) != of.siblings.get(name)
+        else:
+            return ast.Attribute(ast.Name(self.module, ast.Load()), name, node.ctx)
+        return node
+
+
+class _Counted(ast.NodeTransformer):
+    """Replaces lengths of lists that are in a variable already: `known` has the variables by what is in them."""
+
+    def __init__(self) -> None:
+        self.known: dict[str, str] = {}
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        """Replace `len(rows)`."""
+        match node:
+            case ast.Call(func=ast.Name(id="len")) if (name := self.known.get(ast.dump(node))) is not None:
+                return ast.Name(name, ast.Load())
+        self.generic_visit(node)
+        return node
+
+
+def _lines(node: ast.stmt) -> tuple[int, int]:
+    """The first line of a statement, and the line after it, counted from 0."""
+    return node.lineno - 1, node.end_lineno or 0
+
+
+def _is_for_programs(statement: ast.stmt) -> bool:
+    """Whether a statement describes a reader, or makes what programs that call it need not give it."""
+    match statement:
+        case ast.If(test=ast.Compare(left=ast.Name(id=name), ops=[ast.Is()], comparators=[ast.Constant(value=None)])):
+            return name in PASSED
+        case ast.Expr(value=ast.Constant()):
+            return True
+    return False
