@@ -265,7 +265,10 @@ class _Split(_WholeRecords):
 
 
 def _numbers(pa: Any, kind: str, values: Any, bad: Any) -> Any:
-    """Return fields as an array of numbers, empty ones as nulls; sets `bad` for fields that are not numbers."""
+    """Return fields as an array of numbers, empty ones as nulls.
+
+    `kind` is `int` or `float`; `bad` is a mask of the rows: it is set for fields that are not numbers.
+    """
     from pyarrow import compute
 
     target = pa.int64() if kind == "int" else pa.float64()

@@ -336,6 +336,7 @@ class BlockFile:
         try:
             return decompress_prefix(decoder, stored, max_size=usual)
         except LimitExceededError:
+            # The budget itself is exceeded, or the payload is not compressed.
             if decoder != "deflate" or usual == budget:
                 raise
             size = inflated_size(stored, budget)

@@ -90,6 +90,7 @@ def table_options(options: dict[str, Any]) -> dict[str, Any]:
     taken = {names.get(name, name): options.pop(name) for name in known if name in options}
     if "record_format" in options:
         taken["split"] = columns_of(options.pop("record_format"))
+    # `to_arrow` rejects `errors` for whole records as bytes, which are never wrong.
     return taken | {"errors": "replace"} if taken.get("text") or taken.get("split") else taken
 
 

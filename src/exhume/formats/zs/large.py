@@ -194,7 +194,7 @@ def _parts(forward: ForwardReader) -> Iterator[PayloadPart]:
         # The caller may read the record; the rest of it is skipped afterwards.
         yield PayloadPart(forward.at, b"", forward, found.length)
         forward.skip(stop - forward.at)
-        if forward.at < stop:
+        if forward.at < stop:  # the payload ends within it
             raise MalformedRecordsError(OVERRUN, start, found.length)
 
 

@@ -3,8 +3,8 @@
 A file is a magic number, a header and blocks.  A block is a length (uleb128: 7 bits per byte, the lowest first), a
 level (0: data, 1 to 63: index, above: extension), a compressed payload and a CRC-64.
 
-This module adds what a schema cannot express: that a header is read whatever its magic number and checksum are, which
-rule is broken by bytes that do not fit, and how many bytes a block that is truncated would need.  Positions are
+This module adds what a schema cannot express: reading a header whatever its magic number and checksum are, the rule
+that is broken by bytes that do not fit, and the number of bytes that a truncated block would need.  Positions are
 relative to the given data; offsets inside index entries are those of the file.
 
 Spec: zs.txt, "Integer representations" to "Index block payload".

@@ -249,6 +249,7 @@ class References:
         """
         head, whole = (key.head, key.whole) if isinstance(key, EdgeRecord) else (key[:EDGE_SIZE], len(key) <= EDGE_SIZE)
         other = edge.head
+        # The first bytes decide, unless they are equal and one of them is not all of its record.
         if head == other and not (whole and edge.whole):
             mine = self._record(key) if isinstance(key, EdgeRecord) else (key,)
             return _order(mine, self._record(edge))
@@ -303,6 +304,7 @@ class References:
         `end` is the offset where the blocks that could be framed end; `complete`: this is the end of the file.
         `judge_unreferenced`: all index blocks were read, so that blocks without a reference can be reported.
         """
+        # No block started at these offsets.  After the last block that could be framed, there may still be one.
         for offset, references in sorted(self._forward.items()):
             if complete or offset < end:
                 for reference in references:

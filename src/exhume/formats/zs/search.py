@@ -134,6 +134,7 @@ class Index:
         try:
             block = parse_block(memoryview(data), 0, offset)
         except ShortBlockError as error:
+            # The block states that it is longer than the header does: read that much, if the file has it.
             if not size < error.needed <= self._file.source.size - offset:
                 return None
             block = parse_block(memoryview(self._file.source.read_at(offset, error.needed)), 0, offset)

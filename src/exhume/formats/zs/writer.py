@@ -261,7 +261,7 @@ class ZsWriter(Writer):
         self._put(0, key, encoded.block)
 
     def _refuse(self, ordinal: int, before: bytes | memoryview, record: bytes | memoryview) -> None:
-        """Raise the error for a record smaller than the one before it."""
+        """Raise the error for a record smaller than the one before it; `ordinal`: its number in its block."""
         raise WriterError(
             f"the records are not sorted: record {self.records + ordinal + 1} is smaller than the one before it "
             "(sort them first)",

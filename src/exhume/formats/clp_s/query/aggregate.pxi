@@ -11,8 +11,8 @@
 #   `F_NONE` for none; `Trouble` has the details of the fault.
 #
 # Masks: `chosen` has one byte per row, 0 for a row that is left out; NULL stands for all rows.
-# Order of numbers: signed integers and floats are stored as unsigned "keys" whose order is that of the numbers, so that
-# one radix sort serves both.  For an integer the sign bit is flipped; see `agg_number` for floats.
+# Order of numbers: signed integers and floats are stored as unsigned "keys" in the same order, so one radix sort serves
+# both.  For an integer the sign bit is flipped; see `agg_number` for floats.
 
 # Return the smallest or largest of int64 or float64 `values` in the chosen rows; None if there is none.
 def clps_extreme(values, bytes mask, bint is_float, bint largest):
@@ -330,6 +330,7 @@ cdef void agg_keep_text(AggTexts* texts, uint64_t size) noexcept nogil:
     cdef uint64_t hash, start
     cdef uint64_t* recent
     cdef int order
+    # Search among the recent strings, as long as enough are found there; then this one takes the slot.
     if texts.tried < AGG_TRIES or texts.repeated * AGG_REPEATED >= texts.tried:
         texts.tried += 1
         hash = enc_hash_bytes(texts.data.p + at + sizeof(size), size)
@@ -342,6 +343,7 @@ cdef void agg_keep_text(AggTexts* texts, uint64_t size) noexcept nogil:
                 return
         recent[0], recent[1] = hash, at + 1
     memcpy(texts.data.p + at, &size, sizeof(size))
+    # Compare with the last one, while all strings came in ascending order.
     if texts.count and not texts.unordered:
         order = agg_compare_texts(texts.data.p + texts.last, texts.data.p + at)
         if order == 0:
@@ -388,6 +390,7 @@ cdef int agg_order_texts(AggTexts* texts, const Strings* entries, const unsigned
     cdef bint is_sorted = True
     texts.order.n = 0
     text.key = 0
+    # Collect pointers to all strings of `data`, and then to the entries that `seen` has.
     while at < texts.data.n:
         text.text = texts.data.p + at
         at += sizeof(uint64_t) + agg_size(text.text)

@@ -49,7 +49,7 @@ def check_field(field: str) -> None:
         column = parse_column(field)
     except EscapeError as error:
         raise QueryError(f"not a field: {error}", format="clp-s", query=field) from None
-    if column.open or _WILDCARD.search(field):
+    if column.open or _WILDCARD.search(field):  # a key that is `*`, or a wildcard within a key
         raise QueryError("an aggregated field cannot have wildcards", format="clp-s", query=field)
 
 

@@ -100,6 +100,8 @@ class Resolver:
             path = self._path(node, column.namespace)
             if path is not None:
                 test = replace(condition, column=replace(column, keys=path), types=self.types[node])
+                # A node below a level without a key (in an array) is not found by its own path, of whose keys such a
+                # level uses up none.
                 if self.nodes(test)[0]:
                     spelled.append(test)
         return join(AnyOf, spelled)

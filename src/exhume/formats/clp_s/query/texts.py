@@ -283,7 +283,7 @@ class TextSearch:
     def _variable(self, part: _Part, token: _Token, kind: str) -> bool:
         """Add a token, as a variable of this kind, to the log type of `part`; False if no entry matches."""
         part.verify = True
-        # Without a star, the value is known: it is encoded as it would be when it is stored.
+        # Without a star, the value is known: it is encoded as it would be when it is stored, whatever `kind` is.
         if not token.wild:
             number = encode_integer_variable(token.value, self.dialect)
             if number is not None:

@@ -294,7 +294,7 @@ class Column:
     def operation(self, *, raw: bool = False) -> tuple[object, ...]:
         """The kernel operation that prints this column's value; `raw`: string content without JSON escapes.
 
-        Quotes around strings are not part of it.
+        It is (kind, values, ...) as in the table of `program`.  Quotes around strings are not part of it.
         """
         stored = self.stored
         match stored:  # types that need no dictionary, which is not read for them

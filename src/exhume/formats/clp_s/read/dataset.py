@@ -163,7 +163,7 @@ def _bounds(run: list[ClpSArchive]) -> tuple[int, int] | None:
         found = archive.timestamp_ranges
         if not found or found[0].begin is None or found[0].end is None:
             return None
-        if archive.header.has_nanosecond_timestamps:  # of the values: the range is in milliseconds all the same
+        if archive.header.has_nanosecond_timestamps:  # values are nanoseconds, but the range is in milliseconds
             begins.append(int(found[0].begin) * 1_000_000)
             ends.append(int(found[0].end) * 1_000_000)
         else:

@@ -27,7 +27,7 @@ cdef inline bint needs_escape(const char* text, Py_ssize_t size) noexcept nogil:
     if size >= 8:
         memcpy(&word, text + size - 8, sizeof(word))
         return word_needs_escape(word)
-    if size >= 4:
+    if size >= 4:  # the first four bytes and the last four, which may overlap
         memcpy(&low, text, sizeof(low))
         memcpy(&high, text + size - 4, sizeof(high))
         return word_needs_escape(<uint64_t>high << 32 | low)

@@ -63,6 +63,7 @@ cdef class ClpsMerged:  # see the class of this name in pytables.py
                 raise ValueError("tables that do not fit")
             for i in range(tables.num_tables):
                 stream = (<const uint64_t*>view.buf)[i]
+                # A table that its stream is too short for is left to the caller, as one without a stream is.
                 if stream < <uint64_t>count and tables.ends[i] <= <uint64_t>self.views[stream].len:
                     self.data[i] = <const char*>self.views[stream].buf + tables.starts[i]
         finally:

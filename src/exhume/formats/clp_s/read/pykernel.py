@@ -322,8 +322,7 @@ class ClpsProgram:
     ) -> tuple[bytes, int, Fault | None]:
         """Rows `[start, stop)` up to the row that passes `max_size` bytes: text, next row, fault or None.
 
-        With a mask, only those whose byte in it, which begins with that of row `start`, is not 0.  Raises `IndexError`
-        for rows that it lacks.
+        `mask`: a byte for each row from `start` on, 0 to leave it out.  Raises `IndexError` if it has too few.
         """
         out: list[bytes] = []
         size = 0

@@ -99,8 +99,8 @@ class ClpsTables:
     def check(self, payload: Any, table: int, stop: int) -> tuple[bytes, int, int]:
         """Check the tables `[table, stop)`, all in one payload: each reference, and each number with a rule.
 
-        Returns the tables that are damaged or that the caller has to check (array of uint32), the table that comes
-        next, and why it ends there: `DONE` or what has to be supplied.  Raises `IndexError`.
+        Returns the tables left to the caller, damaged or unusual (array of uint32), the next table, and why it ends
+        there: `DONE` or what has to be supplied.  Raises `IndexError`.
         """
         if not 0 <= table <= stop <= len(self.rows):
             raise IndexError(table)

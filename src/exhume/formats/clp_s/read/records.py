@@ -118,7 +118,7 @@ def _large_tables(archive: TableArchive, known: KernelTables) -> set[int]:
 
 
 def _small_payloads(archive: TableArchive, known: KernelTables, large: set[int], jobs: int) -> list[Buffer | None]:
-    """Decompress the streams that have rows of other tables than `large`; None for the other and for damaged ones."""
+    """Return each stream, decompressed; None for damaged ones, and for those that have only tables among `large`."""
     needed = {s for index, s in enumerate(known.entries.stream_ids) if known.rows[index] and index not in large}
 
     def payload(stream: int) -> Buffer | None:

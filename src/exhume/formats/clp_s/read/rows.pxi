@@ -88,7 +88,7 @@ cdef Py_ssize_t first_bad(Out* out, const Op* op, Py_ssize_t start, Py_ssize_t s
             out.size = 0
             detail = load64(op.more, row)
             found = add_time(out, op, <uint64_t>detail, load64(op.values, row))
-        else:
+        else:  # numbers and booleans
             break
         if found != F_NONE:
             trouble.kind, trouble.row, trouble.detail = found, row, detail
@@ -234,6 +234,7 @@ cdef class ClpsProgram:  # see the class of this name in pykernel.py
             raise MemoryError
         memset(self.ops, 0, (total + 1) * sizeof(Op))
         self._joined_literals(total)
+        # An operation is (kind, values, ...): a second buffer and dictionaries may follow, by kind (see program.py).
         for operation in self.keep:
             kind = operation[0]
             if kind == OP_LITERAL:
@@ -284,7 +285,7 @@ cdef class ClpsProgram:  # see the class of this name in pykernel.py
         self.ops[self.count].literal_size = len(text)
         self.indices[self.count] = total
         self.count += 1
-        self.keep = self.keep + [(OP_LITERAL, text) for text in joined]
+        self.keep = self.keep + [(OP_LITERAL, text) for text in joined]  # `ops` points into these
         return 0
 
     cdef const char* _view(self, buffer, Py_ssize_t need, Py_ssize_t* size) except? NULL:

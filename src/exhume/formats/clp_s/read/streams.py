@@ -260,6 +260,7 @@ class Streams(Container):
         """
         found = self.stream_frames(stream_id, whole=whole)
         parted = self._parted(stream_id)
+        # One frame: parts of it save nothing if all is needed, or if it is remote (`wait`) and has to be fetched first.
         if found is not None or parted is None or whole or self.source.cost.wait:
             return found
         place, size = parted

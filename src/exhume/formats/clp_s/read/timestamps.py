@@ -96,7 +96,7 @@ class CompiledPattern:
 
 
 def compile_milli_pattern(pattern: bytes) -> CompiledPattern:
-    """A pattern of 0.2.0 to 0.4.1.  Raises `ValueError(reason, offset)`."""
+    """Compile a pattern of 0.2.0 to 0.4.1.  Raises `ValueError(reason, offset)`."""
     steps: Steps = []
     at = 0
     while at < len(pattern):
@@ -123,7 +123,7 @@ def compile_milli_pattern(pattern: bytes) -> CompiledPattern:
 
 
 def compile_nano_pattern(pattern: bytes) -> CompiledPattern:
-    """A pattern of 0.5.0 on, held to what upstream checks when it opens an archive.
+    """Compile a pattern of 0.5.0 on; it has to pass the checks of upstream when it opens an archive.
 
     Raises `ValueError(reason, offset)`.
     """
@@ -180,6 +180,7 @@ def _check_together(seen: set[str]) -> None:
 
 def _check_quotes(pattern: bytes) -> None:
     """Check a pattern for quotes and control bytes inside it. Raises `ValueError` with the offset."""
+    # Quotes around the whole pattern are allowed.
     inner = pattern[1:-1] if len(pattern) >= 2 and pattern[:1] == b'"' == pattern[-1:] else pattern
     if b'"' in inner:
         raise ValueError("a quote inside the pattern", pattern.index(b'"', 1) if len(pattern) > 1 else 0)

@@ -340,7 +340,7 @@ cdef class ClpsTables:
         cdef int kind = self.types[node]
         cdef uint64_t sum = 0
         cdef int64_t i, start
-        cdef const char* literal = op.literal
+        cdef const char* literal = op.literal  # kept, as `op[0] = ...` below replaces all of the operation
         if kind == N_VAR_STRING or kind == N_DICTIONARY_FLOAT:
             if not self.has_variables:
                 return S_VARIABLES
@@ -499,6 +499,7 @@ cdef class ClpsTables:
                     return False
         if self.rule_of == NULL or not self.rule_of[node]:
             return True
+        # A rule is its kind, the least value and the greatest; as bits of doubles for `RULE_REALS`.
         rule = self.rules + 3 * (self.rule_of[node] - 1)
         if rule[0] == RULE_INTEGERS:
             for i in range(rows):
@@ -512,7 +513,7 @@ cdef class ClpsTables:
                 real = load_double(op.values, i)
                 if not low <= real <= high:
                     return False
-        else:
+        else:  # only Python can check this rule
             return False
         return True
 

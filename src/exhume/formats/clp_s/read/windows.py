@@ -247,7 +247,9 @@ class WindowRows:
         if found is None:
             place = windows.start(index) - table.entry.start, windows.ends[index]
             raise _no_log_type(words, windows.layout.spec(index), table, place, self._start)
+        # The range of the variables in use, by number, and the words counted from its start.
         low, high, moved = found
+        # The variables of a column follow its words and their own number.
         begin = windows.start(index) + WORD_SIZE * table.num_messages + NUM_VARIABLES.size
         start, stop = begin + VARIABLE_SIZE * low, begin + VARIABLE_SIZE * high
         usual = VARIABLE_SIZE * VARIABLES_PER_ROW * (len(words) // WORD_SIZE)
