@@ -147,7 +147,7 @@ class BlockFile:
     def walk(self, start: int, end: int | None = None, *, read_ahead: int = 0) -> Iterator[RawBlock]:
         """Yield the blocks from `start` until `end` (default: the end of the file), of every level, unchecked.
 
-        See `walk_lean`, which does not hold large ones in memory.
+        See `walk_lean`, which does not hold large ones in memory, also for `read_ahead`.
         """
         for block in self.walk_lean(start, end, read_ahead=read_ahead, largest=self.source.size):
             assert isinstance(block, RawBlock)

@@ -88,7 +88,7 @@ def read_head(source: Source, limits: Limits) -> Head:
             checks.HEADER_CUT.error(span=where, expected=counted(end + CRC.size, "bytes"), actual=source.size)
         )
         return broken()
-    limits.check("structure_size", size, source.span(*HEADER_LENGTH_AT))
+    limits.check("structure_size", size, source.span(*HEADER_LENGTH_AT))  # raises above the limit
     if end + CRC.size > len(data):
         data += source.read_at(len(data), end + CRC.size - len(data))
     # The checksum of the header.

@@ -333,7 +333,7 @@ class ZsArchive(RecordArchive):
             results = [function(Slice(block, payload, low, high))] if low < high else []
             return block, results, high < len(payload)  # whether the range ends in this block
 
-        keep_freed_memory()
+        keep_freed_memory()  # for the buffers of the blocks, which are allocated and freed again
         for block, results, last in map_ordered(work, self._find(bounds), jobs):
             if isinstance(block, LargeBlock):
                 for piece in large_slices(block, bounds, **how):

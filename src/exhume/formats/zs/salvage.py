@@ -288,15 +288,14 @@ def _copied(
 ) -> int | None:
     """Return the offset of the original of a copied block; None if the block may be an original.
 
-    Records are in order from block to block, so two data blocks are only the same if all their records are. Such a
-    block is a copy if the index names the other alone, or if it is in the `excess` of bytes over those that the header
-    states.
+    Records are in order from block to block, so two equal blocks can both be originals only if all of their records are
+    equal (`uniform`).  One of these is a copy if the index names only the other one, or if it fits in the `excess`: the
+    bytes of the file beyond the length that its header states.
     """
     at = kept.get((block.crc, block.size))
     if at is None or decoded is None or isinstance(decoded, ExhumeError):
         return None
     payload, scan = decoded
-    # Without a copy, records in order allow the same block twice only if all of its records are equal.
     uniform = scan.records and payload[slice(*scan.first)] == payload[slice(*scan.last)] and scan.unsorted < 0
     extra = block.offset not in hints and (at in hints or excess >= block.size)
     return at if extra or not uniform else None

@@ -163,7 +163,7 @@ class _BlockWalk:
             """Examine a block; an error of framing is passed on in its place."""
             return item if isinstance(item, ExhumeError) else examine(file, item, quick=self.quick)
 
-        keep_freed_memory()
+        keep_freed_memory()  # for the buffers of the blocks, which are allocated and freed again
         for found in map_ordered(work, self._blocks(), jobs):
             if isinstance(found, ExhumeError):
                 self.complete = False  # framing ended: the blocks after this are unknown
@@ -272,7 +272,7 @@ def scan_archive(archive: OpenFile, jobs: int = 1) -> dict[str, Any]:
             raise file.records_error(block, error, len(payload)) from error
         return block.level, block.size, len(payload), count
 
-    keep_freed_memory()
+    keep_freed_memory()  # as in `_BlockWalk`
     levels: dict[int, dict[str, int]] = {}
     records = payload_total = stored_total = 0
     payload_sizes: list[int] = [0, 0]  # smallest (0: none yet) and largest of a data block

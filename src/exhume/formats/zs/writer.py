@@ -140,7 +140,7 @@ class ZsWriter(Writer):
         self._buffer: list[bytes] = []  # records of the next data block, from `add`
         self._buffered = 0  # their size in bytes
         self._closed = False
-        keep_freed_memory()
+        keep_freed_memory()  # for the buffers of the blocks, which are allocated and freed again
         self._output = AtomicFile(target, overwrite=overwrite)
         self.name: str = os.fspath(target)
         try:

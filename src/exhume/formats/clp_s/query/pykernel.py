@@ -124,7 +124,7 @@ def clps_match_texts(
 
 def _fulfilled(words: Sequence[Any], constraints: Sequence[Constraint]) -> bool:
     """Return whether the constraints are met by words in this order; other words may be in between."""
-    left = iter(words)
+    left = iter(words)  # the words after the one that met the last constraint
     for base, table in constraints:
         for word in left:
             if word == base if table is None else 0 <= word - base < len(table) and table[word - base]:

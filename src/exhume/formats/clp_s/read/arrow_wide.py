@@ -138,8 +138,8 @@ def _gathered(
     cannot be decoded, without its position.
     """
     source = RunSource(archive, archive.stream_span(together.entries.stream_ids[first]), sum(together.rows[first:stop]))
-    # By table: 1 to read it; the kernel turns that into 2 for an odd one, which has to be read alone.  All types are
-    # read again without these, because the types read before have their values already.
+    # By table: 1 to read it; the kernel turns that into 2 for an odd one, which has to be read alone.  Then all types
+    # are read again, because those that were read before such a table was noticed have values of it.
     chosen, odd = bytearray(b"\1" * (stop - first)), True
     columns: dict[int, Column] = {}
     while odd:

@@ -85,7 +85,7 @@ class Container(RecordArchive):
     def __init__(self, source: Source | Tree, *, limits: Limits = DEFAULT_LIMITS) -> None:
         """Read the header.  Raises CLPS-102 if the compression is not zstd; propagates errors from `parse_header`."""
         super().__init__(source, limits=limits)
-        keep_freed_memory()
+        keep_freed_memory()  # for the buffers of streams, which are allocated and freed again
         self.head: Source = source if isinstance(source, Source) else _header_file(source)
         where = self.head.span(0, min(HEADER_SIZE, self.head.size))
         self.header: Header = layout.parse_header(self.head.read_up_to(0, HEADER_SIZE), where)

@@ -141,7 +141,7 @@ cdef class ClpsStrings:  # see the class of this name in pykernel.py
                 at = entries_until(data, at, limit, count, self.starts, &done)
         with nogil:
             at = entries_until(data, at, size, count, self.starts, &done)
-        if done < count:
+        if done < count:  # the number of the entry that does not fit, and where it starts
             raise ValueError(done, at)
         self.owner = payload
         self.count = count

@@ -360,7 +360,7 @@ cdef class ClpsProgram:  # see the class of this name in pykernel.py
             raise IndexError(stop)
         trouble.kind = F_NONE
         memset(&out, 0, sizeof(Out))
-        if not reserve(&out, 64):
+        if not reserve(&out, 64):  # scratch space for one number or time
             raise MemoryError
         try:
             with nogil:

@@ -410,7 +410,8 @@ def has_layout(schemas: Schemas, schema_id: int, tree: SchemaTree) -> bool:
     """Return whether the schema of this id, which must exist, can be laid out: it has no invalid nodes or runs."""
     columns, place = schemas.columns, schemas.place(schema_id)
     nodes = columns.entries_value(place)
-    if columns.num_ordered[place] == len(nodes):  # as a rule, and there may be as many schemas as records
+    # Without runs, as a rule: only the nodes have to exist.  A fast test, as there may be as many schemas as records.
+    if columns.num_ordered[place] == len(nodes):
         return not nodes or (min(nodes) >= 0 and max(nodes) < len(tree))
     try:
         SchemaLayout(tree, schemas[schema_id])
