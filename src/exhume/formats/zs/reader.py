@@ -229,7 +229,10 @@ class ZsArchive(RecordArchive):
         jobs: int = 1,
         left_out: LeftOut | None = None,
     ) -> Iterator[T]:
-        """Yield `function(*record_values(payload part))` for each data block; `left_out` is as in `large_slices`."""
+        """Yield `function(values, bounds)` for each data block: its records in range, joined, and their bounds (int64).
+
+        `left_out` is called with the error of each long record that is left out; without it, the error is raised.
+        """
 
         def call(piece: Slice) -> T:
             if piece.record is not None:

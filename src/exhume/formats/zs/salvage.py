@@ -432,7 +432,7 @@ def _write_archive(recovery: Recovery, output: Path, jobs: int) -> None:
         ExternalSorter() as sorter,
     ):
         if recovery.sorted:
-            deque(starmap(writer.add_payload, _payloads(recovery, jobs)), maxlen=0)  # which holds none any longer
+            deque(starmap(writer.add_payload, _payloads(recovery, jobs)), maxlen=0)  # keeps no payload
         else:
             recovery.notes.append("the records were not in order: they were sorted")
             writer.add_records(_records(recovery, sorter, jobs))

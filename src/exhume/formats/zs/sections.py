@@ -244,7 +244,10 @@ def _pieces(block: LargeBlock) -> Iterator[bytes]:
 
 
 def _header_check(file: BlockFile, chain: Sequence[Field]) -> Check:
-    """Check the CRC-64 of the header itself, or, if the last field of `chain` is that, the SHA-256 of all payloads."""
+    """Check the SHA-256 of all payloads, if the last field of `chain` is that; else the CRC-64 of the header.
+
+    `chain`: the fields from the header down to the one that is checked.
+    """
     if chain[-1].name != "sha256_data":
         return header_check(file.source)
     digest = sha256()

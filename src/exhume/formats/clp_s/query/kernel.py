@@ -14,7 +14,7 @@ else:
 
 
 def find(strings: Any, pattern: Wildcard, *, unescape: bool = False) -> list[int]:
-    """Return the positions of the dictionary entries that match; for `unescape` see `pykernel.clps_find`."""
+    """Return the positions of the dictionary entries that match; `unescape`: without the backslashes in them."""
     found: list[int] = pick("exhume.formats.clp_s.query.pykernel").clps_find(
         strings, pattern.codes, pattern.ignore_case, unescape
     )

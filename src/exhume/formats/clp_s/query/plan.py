@@ -69,8 +69,9 @@ if TYPE_CHECKING:
 
 
 Try = tuple[bytes | None, list[tuple[int, bytes | None]], Sequence[int] | None]
-"""One way to match encoded text: a byte per log type, 1 if it may match (None: all may); constraints on the variables
-(see `pykernel.Constraint`); and the codes of the pattern that the text has to match (None: no further test)."""
+"""One way to match encoded text: a byte per log type, 1 if it may match (None: all may); constraints on the variables,
+each `(word, None)` for one word or `(base, table)` for words with a 1 in `table[word - base]`; and the codes of the
+pattern that the text has to match (None: no further test)."""
 
 
 def _text_of(test: ColumnTest) -> bytes | None:

@@ -154,7 +154,7 @@ class PrintContext:
 
     def _log_types(self, entries: ClpsStrings, *, escape: bool = False) -> ClpsLogTypes:
         """Return the log types parsed for printing; large ones in a mapped file instead of memory."""
-        room: Callable[[int], memoryview] | None = None
+        room: Callable[[int], memoryview] | None = None  # returns a buffer of a size; None: `malloc`
         if entries.size > self._archive.limits.payload_size:
             from exhume.io.output.scratch import mapped_room
 

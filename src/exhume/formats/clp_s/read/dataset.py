@@ -50,7 +50,11 @@ class Dataset:
         self.archives: list[ClpSArchive] = list(archives)
 
     def json_chunks(self, *, ordered: bool = False, complete: bool = False, jobs: int = 1) -> Iterator[bytes]:
-        """The text of all records in chunks of whole records; options and errors as for `ClpSArchive.json_chunks`."""
+        """The text of all records in chunks of whole records.
+
+        `ordered`: see the class; `complete`: with what upstream does not print, such as auto-generated keys; `jobs`
+        threads print.  Propagates errors of the archives.
+        """
         for group in self._groups(ordered):
             if len(group) == 1:
                 for archive in group[0]:
@@ -59,7 +63,7 @@ class Dataset:
                 yield from _merged(group, lambda table: line_stream(table, complete))
 
     def json_lines(self, *, ordered: bool = False, complete: bool = False) -> Iterator[bytes]:
-        """Yield lines as `ClpSArchive.json_lines` does."""
+        """Yield all records as JSON lines, one by one; the options are those of `json_chunks`."""
         for group in self._groups(ordered):
             if len(group) == 1:
                 for archive in group[0]:
@@ -68,7 +72,7 @@ class Dataset:
                 yield from _merged(group, lambda table: line_stream(table, complete))
 
     def events(self, *, ordered: bool = False) -> Iterator[Any]:
-        """Yield events as `ClpSArchive.events` does."""
+        """Yield all records as Python objects."""
         for group in self._groups(ordered):
             if len(group) == 1:
                 for archive in group[0]:

@@ -33,7 +33,10 @@ _TIMES = frozenset((NodeType.DATE_STRING, NodeType.TIMESTAMP))
 
 
 def text_chunks(archive: TableArchive, *, jobs: int = 1) -> Iterator[bytes]:
-    """See `ClpSArchive.text_chunks`.  Raises `UnsupportedOperationError` for archives of other records."""
+    """Yield the bytes of the log, in chunks of whole lines; up to `jobs` threads read the tables.
+
+    Raises `UnsupportedOperationError` for archives of other records.
+    """
     tables = [table for table in archive.tables if table.num_messages or table.entry.problem is not None]
     places = [_places(table) for table in tables]
     if len(tables) > 1 and archive.schema_tree.log_event_idx is None:

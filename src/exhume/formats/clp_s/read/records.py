@@ -236,7 +236,10 @@ def _tables(archive: TableArchive) -> list[Table]:
 def json_chunks(
     archive: TableArchive, *, ordered: bool = False, complete: bool = False, jobs: int = 1
 ) -> Iterator[bytes]:
-    """See `ClpSArchive.json_chunks`.  Raises the rule of the damage that ends a table."""
+    """Yield the text of all records, one JSON line each, in chunks; `jobs` threads print.
+
+    Raises the rule of the damage that ends a table.
+    """
     if ordered and archive.schema_tree.log_event_idx is not None:
         most = archive.limits.payload_size
         if any(stream.size > most for stream in archive.table_metadata.streams) and any(
@@ -260,7 +263,7 @@ def json_chunks(
 
 
 def json_lines(archive: TableArchive, *, ordered: bool = False, complete: bool = False) -> Iterator[bytes]:
-    """See `ClpSArchive.json_lines`."""
+    """Yield all records as JSON lines, one by one."""
     if ordered and archive.schema_tree.log_event_idx is not None:
         tables = [table for table in archive.tables if table.num_messages]
         order = merge_order(tables)
@@ -299,7 +302,7 @@ def merge_order(tables: Sequence[Table], jobs: int = 1) -> Sequence[int]:
 
 
 def events(archive: TableArchive, *, ordered: bool = False, with_source: bool = False) -> Iterator[Any]:
-    """See `ClpSArchive.events`."""
+    """Yield all records as Python objects or, if `with_source`, as `RecordWithOrigin`."""
     finder = SourceFinder(archive.range_index) if with_source else None
     if ordered and archive.schema_tree.log_event_idx is not None:
         tables = [table for table in archive.tables if table.num_messages]

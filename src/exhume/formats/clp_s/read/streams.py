@@ -130,7 +130,7 @@ class Streams(Container):
         It can be shared if it consists of zstd frames that state their sizes.  The first thread that calls this gets
         the lock and returns: it reads the dictionary itself.  Errors are left to the use of the dictionary.
         """
-        if "variables" in self.__dict__ or self._is_first.acquire(blocking=False):
+        if "variables" in self.__dict__ or self._is_first.acquire(blocking=False):  # read already; the first thread
             return
         if not self.source.cost.wait:
             with suppress(ExhumeError):

@@ -255,7 +255,7 @@ class TableData:
         return TableRenderer(self, nodes=nodes, complete=complete, roots=roots)
 
     def objects(self, rows: Sequence[int] | None = None) -> list[Any]:
-        """Records (all by default) as Python objects, complete (see `ClpSArchive.events`)."""
+        """Records (all by default) as Python objects, with what upstream does not print (auto-generated keys, ...)."""
         count = self.num_messages if rows is None else len(rows)
         return build_objects(self.layout.tokens(complete=True), self.columns, count, rows)
 
@@ -295,7 +295,7 @@ class TableArchive(Streams):
 
     def _stream_ids(self) -> set[int]:
         """The streams that tables are in."""
-        if isinstance(self.tables, Tables):
+        if isinstance(self.tables, Tables):  # without a `Table` for each
             return set(self.tables.entries.stream_ids)
         return {table.entry.stream_id for table in self.tables}
 

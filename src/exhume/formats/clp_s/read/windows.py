@@ -88,7 +88,7 @@ class Windows:
         """By column: the offset of its end in the table."""
         self._frame_reader = frame_reader
         self._sums: dict[int, Sequence[int]] = {}  # by column: see `_sums_of`
-        # By column, while its sums are computed: locks and results of the parts, see `decompress_shared`.
+        # By column, while its sums are computed: by number of a part, its lock and its result.
         self._made: dict[int, tuple[dict[int, threading.Lock], dict[int, list[int]]]] = {}
 
     def start(self, index: int) -> int:
@@ -312,7 +312,8 @@ def _is_wide(table: Table, parts: FramedPayload) -> bool:
     columns = len(table.layout.node_types)
     if places is None or not columns:
         return False
-    frame = min(places.ends[1], table.size // columns)  # bytes of a column in a frame, by the size of the first frame
+    # The size of a frame, by the first one; of an average column, if that is smaller.
+    frame = min(places.ends[1], table.size // columns)
     # A row of a column may be at the border of two frames.
     return 2 * columns * frame > table.archive.limits.payload_size // WIDE
 
