@@ -35,7 +35,7 @@ _ALL: Final = 1 << 63
 
 
 class BlockOwner(Protocol):
-    """The file of a block; see `blocks.BlockFile`."""
+    """The file of a block (`blocks.BlockFile`); `decoder` names its codec in `exhume.codecs`, None: unknown codec."""
 
     source: Source
     limits: Limits
@@ -49,7 +49,7 @@ class BlockOwner(Protocol):
 
 
 class LargeBlock:
-    """A block in its file; only its level is read in advance.  See `RawBlock`."""
+    """A block in its file, from its length field to its checksum; only its level is read in advance."""
 
     file: BlockOwner
     offset: int
@@ -207,7 +207,7 @@ class RecordPlace(NamedTuple):
 
 
 class LargeScan(NamedTuple):
-    """Result of a pass over a payload; see `kernel.Scan`."""
+    """Result of a pass over a payload: the number of records, the first, the last, and the first out of order."""
 
     records: int  # number of records
     first: RecordPlace

@@ -95,7 +95,8 @@ class Evaluator:
         key = check.key
         found = self._masks.get(key)
         if found is None:
-            # Text and arrays are decoded for the wanted rows only: the mask is then wrong for others.
+            # Text and arrays are decoded for the wanted rows only: the mask is then wrong for others.  Columns of other
+            # types are compared in all rows.
             partial = bool(check.types & (TEXTS | ARRAYS)) and wanted != self.ones
             found = 0
             rows = wanted

@@ -237,7 +237,7 @@ class ArrayTest:
     def __init__(self, check: Check, *, ignore_case: bool) -> None:
         """Prepare one check of an array column; `keys` is the rest of its path, which is searched in the JSON text."""
         self.test: ColumnTest = check.test
-        self.anywhere: bool = check.node is None  # whether a filter on any column, which examines all values
+        self.anywhere: bool = check.node is None  # a filter on any column examines all values
         self.keys: list[str] = [key.name.decode("utf-8", "surrogateescape") for key in check.rest]
         operand = check.test.operand
         self.exists: bool = check.test.op == EXISTS  # whether only the key has to exist, with any value

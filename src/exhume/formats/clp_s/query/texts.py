@@ -146,7 +146,8 @@ def split_pattern(pattern: bytes, dialect: TextDialect) -> list[_Token]:
 def _token(value: bytes, start: int, end: int, definite: bool, dialect: TextDialect) -> _Token:
     """Return the token `[start, end)` of a pattern with each kind that its value could be stored as.
 
-    `definite`: it is a variable, not static text.
+    `definite`: it is a variable, not static text.  The last two arguments of `_Token` are `star_inside` and
+    `dictionary_only`.
     """
     star_inside = b"*" in value[1:-1]
     core = dialect is TextDialect.CORE

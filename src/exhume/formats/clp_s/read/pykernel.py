@@ -431,7 +431,7 @@ def _text(word: int, variables: Sequence[int], log_types: ClpsLogTypes, strings:
     if ident >= len(log_types):
         return BAD_LOG_TYPE, ident
     literals, holes = log_types._parts[ident]  # noqa: SLF001 - same module
-    if at + len(holes) > len(variables) and holes:
+    if at + len(holes) > len(variables) and holes:  # the offset has no meaning without variables
         return BAD_OFFSET, at
     # A variable is an integer, an entry of the dictionary or a float, by its placeholder and the dialect.
     pieces = [literals[0]]

@@ -19,7 +19,7 @@ from exhume.tuples import NamedTuple
 
 
 class RowPrinter(Protocol):
-    """A program that prints rows of one table; see `pykernel.ClpsProgram`."""
+    """A program that prints rows of one table (a `ClpsProgram`)."""
 
     def lines(self, rows: Sequence[int]) -> tuple[list[bytes], object]:
         """Return the text of each of the rows, and the fault that ended it or None."""
@@ -211,8 +211,8 @@ _WHOLE_EPOCHS: Final = STEP_CODES.index("epoch_s")
 class ClpsPatterns:
     """Compiled timestamp patterns by id.
 
-    A pattern is `(unit, shift, steps)`: epochs count `unit` nanoseconds, `shift` seconds are added for civil time, and
-    steps are `(code, text)` with the codes of `STEP_CODES`; `text` is the literal, or the name table joined by 0x00.
+    A pattern is `(id, unit, shift, steps)`: epochs count `unit` nanoseconds, `shift` seconds are added for civil time,
+    and steps are `(code, text)` with the codes of `STEP_CODES`; `text` is the literal, or names joined by 0x00.
     """
 
     __slots__ = ("_patterns",)

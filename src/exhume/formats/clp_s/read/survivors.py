@@ -52,7 +52,7 @@ class Partial(NamedTuple):
     table: TableEntry
     end: int  # offset in the stream after the last complete column
     columns: int  # number of complete columns, which are the first
-    all_columns: int
+    all_columns: int  # number of columns of the table
     schema: Schema  # that of the table, reduced to these columns; still with its old id
 
     def entry(self, schema_id: int) -> TableEntry:
