@@ -192,7 +192,7 @@ class RawFile(io.RawIOBase):
         return False
 
     def _at(self, error: OSError, size: int) -> OSError:
-        """Return an error of the system with file name and position."""
+        """Return an error of reading or writing `size` bytes with file name and position."""
         try:
             position = os.lseek(self._fd, 0, os.SEEK_CUR)
         except OSError:

@@ -94,6 +94,7 @@ class SplitSource(Source):
             first, last = self._starts[number : number + 2]
             stop = min(end, last)
             kept = self._open.get(number)
+            # A segment that is not kept open counts as one without holes.
             ranges = [(start - first, stop - first)] if kept is None else kept.stored(start - first, stop - first)
             for one, other in ranges:
                 yield first + one, first + other

@@ -195,7 +195,7 @@ def _bytes_pieces(raw: Blocks, gap: str = "") -> Iterator[str]:
         exact = False
     yield f'{{"text":{gap}"'
     for text in _decoded(raw, "replace"):
-        yield json.dumps(text)[1:-1]
+        yield json.dumps(text)[1:-1]  # without the quotes
     if not exact:
         yield f'",{gap}"base64":{gap}"'
         for piece in raw(PIECE):

@@ -149,7 +149,7 @@ class _Worker:
             with self._sending:
                 self._order.popleft()
                 if self._order:
-                    self._order[0].release()
+                    self._order[0].release()  # the thread with the next request may receive now
         return None if found is None else pickle.loads(found)  # noqa: S301 - from a process that was started here
 
     def close(self) -> None:

@@ -226,8 +226,9 @@ def check_record(shard: Shard, index: int) -> tuple[list[Finding], bytes | None]
 
 
 def _check_in_chunks(shard: Shard, index: int, problem: ExhumeError) -> list[Finding]:
-    """The findings of a record above the limit (`problem`): measured in chunks if nothing stated its size, as its files
-    are then read one by one.
+    """The findings of a record above the limit: `problem`, or those of its chunks if nothing stated its size.
+
+    The files in it are then read one by one.
     """
     if shard.known_length(index) is not None:
         return [Finding.from_error(problem)]

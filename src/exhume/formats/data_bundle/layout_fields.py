@@ -105,7 +105,7 @@ def collect(data: bytes, known: Names) -> tuple[dict[str, Any], tuple[int, ...]]
     try:
         while at < end:
             value: Any
-            start, key = at, data[at]
+            start, key = at, data[at]  # the keys of known fields take one byte
             name = known.get(key)
             if name is not None and key & 7 == _VARINT:  # nearly all fields are known numbers: they need no object
                 value, at = _number(data, at + 1, end)

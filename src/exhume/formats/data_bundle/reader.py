@@ -341,7 +341,7 @@ class DataBundleArchive(MemberArchive):
         """Headers of the shards, versions of rows by status, and how many of the replaced and deleted files can still
         be read, by `jobs` threads (0: one per core).  Continues after damage.
         """
-        self._counts_rows = True
+        self._counts_rows = True  # for `info`: the index is read now anyway
         statuses: Counter[str] = Counter()
         old: Counter[str] = Counter()
         with closing(self.history()) as history:

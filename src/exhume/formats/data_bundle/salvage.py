@@ -190,7 +190,7 @@ def _piece_name(number: int, start: int, end: int) -> str:
 
 
 def _note_pieces(history: History, report: SalvageReport, pieces: list[tuple[int, int, int]]) -> None:
-    """Report pieces of shards that no row names."""
+    """Report pieces of shards that no row names: at best, their records were decompressed, as no checksum is known."""
     for number, _, _ in pieces:
         report.set_verified_by(VerifiedBy.NONE if history.view.shard(number).is_flat else VerifiedBy.STRUCTURE)
     if pieces:

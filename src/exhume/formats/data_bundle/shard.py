@@ -379,7 +379,7 @@ class Shard:
 
     def _measure(self, index: int) -> tuple[int, int]:
         """Compute the result of `measure`: by decoding the record, or in chunks if it is large."""
-        if not self.is_large(index, 1 << 64):
+        if not self.is_large(index, 1 << 64):  # all of its bytes are wanted
             try:
                 record = self.decode(index)
                 return len(record.data), record.end

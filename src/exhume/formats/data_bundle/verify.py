@@ -247,6 +247,7 @@ class _BundleWalk:
                     pass
             except ExhumeError as error:
                 found = Finding.from_error(error)
+                # A checksum mismatch also has the place of the row, which states the checksum.
                 return (
                     found._replace(declared_at=self.found[id(row)].span)
                     if error.code == checks.FILE_CRC.code
@@ -333,6 +334,7 @@ def _check_places(shard: Shard) -> Iterator[Finding]:
                 span=where, expected=f"{header.data_offset} to {source.size}", actual=place
             )
             continue
+        # Only two stored records in sequence may not start together: before the first, `last` is the start of the data.
         if place < last or (place == last and index and shard.places[index - 1] is not None):
             yield checks.RECORD_ORDER.finding(span=where, expected=f"after {last}", actual=place)
         if place % alignment:

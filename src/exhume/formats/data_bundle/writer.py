@@ -224,7 +224,7 @@ class DataBundleWriter(Writer):
         self._note_parents(name)
 
     def _check(self, name: str, *, folder: bool = False) -> str:
-        """Return a name if it can be added; raise `WriterError` if it is not safe, or taken."""
+        """Return a name if it can be added; raise `WriterError` if it is unsafe, or taken (not by a same `folder`)."""
         if self._output is None:
             raise _bad("the writer is finished", None, name)
         parent, _, leaf = name.rpartition("/")

@@ -231,6 +231,7 @@ def large_content(
     offset, size = place
     # The decompressed size, if it is stated: before the codec's bytes, or by Snappy itself.
     size_of_all = found.size or (snappy_size(head)[0] if found.codec == "snappy" else 0)
+    # Codecs that take a dictionary are never read in chunks.
     least = min(LARGE_AND_SLOW if found.codec in SLOW else LARGE, limits.payload_size)
     if found.dictionary or (max(size, size_of_all) <= least and not forced):
         return None

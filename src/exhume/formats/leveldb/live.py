@@ -311,7 +311,7 @@ class LiveDatabase(DatabaseDirectory):
         for file in self.logs(Role.LIVE):
             found = self._live_items(file, family)
             if found:
-                first = 0 if start is None else bisect_left(found, (start,))
+                first = 0 if start is None else bisect_left(found, (start,))  # which sorts before items of that key
                 runs.append(map(found.__getitem__, range(first, len(found))))
         young, levels = self._live_tables(family)
         runs += [table.items(table.number, start, stop) for table in young]

@@ -87,7 +87,7 @@ def _size(source: Source, end: int, limits: Limits) -> int | None:
     """
     try:
         footer = Table(source.window(max(0, end - ROCKSDB_FOOTER), end), limits=limits).footer
-    except NOT_CHECKED:
+    except NOT_CHECKED:  # a limit, or something that is not supported: the table may be fine
         raise
     except FormatError:
         return None

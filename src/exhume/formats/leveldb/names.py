@@ -42,7 +42,7 @@ def classify_name(name: str) -> tuple[str, int]:
     """
     if name == CURRENT:
         return "current", 0
-    if MANIFEST_NAME.fullmatch(name) and int(name[9:]) <= _LAST_NUMBER:
+    if MANIFEST_NAME.fullmatch(name) and int(name[9:]) <= _LAST_NUMBER:  # after "MANIFEST-"
         return "manifest", int(name[9:])
     match = _NUMBERED.fullmatch(name)
     if match and int(match[1]) <= _LAST_NUMBER:

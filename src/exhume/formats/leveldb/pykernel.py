@@ -336,7 +336,7 @@ def block_codecs(window: bytes, begin: int, offsets: memoryview, sizes: memoryvi
         at = offset + size - begin
         if not 0 <= at <= len(window) - BLOCK_TRAILER:
             break
-        out.append(flat_block_trailer(window, at, len(window))[1])
+        out.append(flat_block_trailer(window, at, len(window))[1])  # (end, compression, checksum)
     return bytes(out)
 
 

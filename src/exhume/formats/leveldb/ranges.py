@@ -275,6 +275,7 @@ def add_ordered(
     # Rows for `judge`: key, value, inverted, offset, place, status, next newer sequence number.  It sets the last two,
     # and does not read value, offset and place.
     judged: list[list[Any]] = [[key[:2], b"", item[1], 0, 0, 0, -1] for key, item in keyed]
+    # Range deletions as `judge` takes them, with the sort keys of their bounds, without timestamps.
     stops = [(order.sort_key(one.first)[:2], order.sort_key(one.stop)[:2], one.sequence, rows.family) for one in ranges]
     judge(judged, (None, -1, -1), last_sequence, stops)
     add_items(rows, [(order.user_key(item[0]), *item[1:]) for _, item in keyed], lean=lean, report=report)
@@ -286,7 +287,7 @@ def add_ordered(
 
 def _bounds(items: Sequence[Item] | LogItems, keys: KeyRange) -> tuple[int, int]:
     """The positions of the first sorted item in a range of keys, and of the first after it."""
-    low = 0 if keys.start is None else bisect_left(items, (keys.start,))
+    low = 0 if keys.start is None else bisect_left(items, (keys.start,))  # which sorts before items of that key
     return low, len(items) if keys.stop is None else bisect_left(items, (keys.stop,))
 
 

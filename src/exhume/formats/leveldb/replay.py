@@ -160,7 +160,7 @@ class Replay:
             for record in reader:
                 ordinal = next(ordinals)
                 batch, offsets = self._parsed(source, reader, record)
-                stated = batch.problem is None and batch.stated == len(batch.operations)
+                stated = batch.problem is None and batch.stated == len(batch.operations)  # it has all its operations
                 place = Place(
                     source.name, file.number, None, record.offset, record.end,
                     Verdict.GOOD if record.intact else Verdict.BAD,
@@ -323,7 +323,7 @@ class _Run:
                 self._write(operation, one)
             elif self._persisted:
                 self._section.append(PreparedOperation(operation, one, self._number, self._advance(operation)))
-            else:
+            else:  # a provisional number, for a transaction that is never committed
                 self._section.append(PreparedOperation(operation, one, 0, self._sequence + len(self._section)))
 
     def _mark(self, mark: TransactionMark) -> None:
@@ -339,6 +339,7 @@ class _Run:
             self._commit(mark)
         elif mark.kind == OperationTypes.ROLLBACK:
             self._log.unused += _unused(Status.ROLLED_BACK, self._prepared.pop(mark.name, []))
+        # An empty mark without operations before it, such as at the start of a batch, ends nothing.
         if mark.kind != OperationTypes.NO_OPERATION or not self._empty:
             self._end_of_batch()
         self._empty = True

@@ -43,7 +43,7 @@ Item = tuple[bytes, int, int, int, Any, Any]
 
 The rank orders equal entries of several files and blocks.  Its upper bits are the rank of the file; the lower 33 bits
 are twice the number of the block in it, or for a log twice that of the batch, plus 1.  The value is `bytes` or a
-`LargeValue`; the place has the span of the block.
+`LargeValue`; the place has the span of the block.  As tuples, `(key,)` sorts before all items of the key.
 """
 
 _TOP = (1 << 64) - 1  # minus a packed number: newer entries sort first
@@ -258,6 +258,7 @@ class Table(IndexedFile):
         handles = self.strict_index.handles
         chosen = self.numbers(start, stop)
         first, last = chosen.start, chosen.stop
+        # In a remote table, a read of more than one block is announced.
         span = self.span_of(start, stop) if self.source.cost.wait else None
         if span is not None and first < len(handles) and span[1] - span[0] > handles[first].size:
             self.source.will_read(*span)

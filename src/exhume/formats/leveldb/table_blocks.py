@@ -300,7 +300,7 @@ class BlockFile:
         """The checksum of a block before the footer, computed and compared."""
         kind, _, _, base, _ = self.rules
         stored = self.source.read_at(handle.offset, handle.stop - handle.offset)
-        found = layout.flat_block_trailer(stored, handle.size, len(stored))[2]
+        found = layout.flat_block_trailer(stored, handle.size, len(stored))[2]  # (end, compression, checksum)
         checked = stored[: handle.size + CHECKSUMMED]
         return _compared(kind, found, block_checksum(kind, checked, base_context=base, offset=handle.offset))
 

@@ -164,6 +164,7 @@ class IndexedFile(BlockFile):
         if version is not None and not 1 <= _fixed(version) <= STAMPED_VERSION:
             report(checks.FEATURE, f"{EXTERNAL_VERSION} {_fixed(version)}", span=span)
             return False
+        # The property has to agree with the manifest, and only tables of version 2 may have it.
         known = self.largest_sequence
         if stated and known is not None and (stated != known or version is None or _fixed(version) == 1):
             report(checks.GLOBAL_SEQUENCE, span=span, field_path=GLOBAL_SEQUENCE, expected=known, actual=stated)

@@ -332,6 +332,7 @@ def _split_large(
 
 def _keep_columns(rows: LeveldbRows, chains: Found) -> None:
     """Keep the columns of live entities, whose value will be that of one column."""
+    # By the type of the newest version of each chain.
     entities = [one for one in chains if one[2][0][0] == ValueTypes.WIDE_COLUMN_ENTITY]
     if not entities:
         return

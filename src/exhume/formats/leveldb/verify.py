@@ -286,7 +286,7 @@ class TableVerifier:
             if handle != index:
                 self._claim(handle, name)
                 self._check_meta_block(name, handle)
-        table.range_deletions(report)
+        table.range_deletions(report)  # read for its findings
         self._facts = table.properties(checks.ignore)
         for name, handle in table.partitions(report):
             self._claim(handle, name)

@@ -198,7 +198,7 @@ def text_pieces(value: Iterable[bytes]) -> Iterator[bytes]:
 
 def key_text(key: bytes) -> str:
     r"""A key on one line; bytes that are not printable UTF-8 become `\xHH`, and backslashes are doubled."""
-    rest = key.translate(None, _PLAIN)
+    rest = key.translate(None, _PLAIN)  # the other bytes; `odd` are the characters to escape
     if not rest:
         return key.decode("ascii")
     text = key.decode("utf-8", "surrogateescape").replace("\\", "\\\\")

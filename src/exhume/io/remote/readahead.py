@@ -276,7 +276,7 @@ class ReadAhead:
             run.read = fresh + (run.read if start - run.position <= self._gap else 0)
             run.position = max(run.position, end)
             self._runs.remove(run)
-            self._runs.append(run)
+            self._runs.append(run)  # the most recently used is last
             return run
 
     def _choose(self, start: int, end: int, guess: bool) -> SequentialRead | None:

@@ -243,7 +243,7 @@ class GcsSource(_AsyncSource):
 
         async def get() -> Mapping[str, Any] | None:
             """Request the edge of the object; returns its size, identity and these bytes, or None if there are none."""
-            if not fs.split_path(path)[1]:
+            if not fs.split_path(path)[1]:  # no key: the path is a bucket
                 return None
             try:
                 headers, data = await fs._call(  # noqa: SLF001 - the only way to credentials and sessions
