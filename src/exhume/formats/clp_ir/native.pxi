@@ -365,7 +365,7 @@ cdef class ClpIrDecoder:
                 leaf.wide = self.wide
                 variable = <IrVariable*>self.variables.p
                 limit = variable + self.variables.cap // sizeof(IrVariable)
-                while what != C_LOG_TYPE:
+                while what != C_LOG_TYPE:  # its variables
                     if variable == limit:
                         self.variables.n = self.variables.cap
                         enc_buf_room(&self.variables, sizeof(IrVariable))
@@ -385,6 +385,7 @@ cdef class ClpIrDecoder:
                     if after < 0:
                         return ir_stop(stop, IR_MORE, at, place, -1)
                     what = ci_class[token.tag]
+                # Its log type, and its time.
                 leaf.text, leaf.size = token.text, token.size
                 place = after
                 after = ci_token(p, place, end, &token)
@@ -395,6 +396,7 @@ cdef class ClpIrDecoder:
                     fault = self.keep_time(token.number)
                 else:
                     return ir_stop(stop, IR_UNEXPECTED, at, place, -1)
+                # Write it, and stop if it is an object, or if there is enough output.
                 matched = self.matched
                 fault = self.give(&leaf, how, fault, p + at, place - at)
                 if fault:

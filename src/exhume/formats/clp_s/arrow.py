@@ -119,6 +119,7 @@ def to_arrow(
     counted: Counter[str] = Counter() if losses is None else losses
     if widest is not None and columns is None and len(fields) > widest:
         pa = import_pyarrow()
+        # Each row as pairs of path and value, of all records or of those that match.
         if search is None:
             rows = all_rows(archive, nodes)
         else:
@@ -355,7 +356,7 @@ def _groups(tables: Iterator[tuple[int, Source, RowNumbers]], batch_rows: int) -
             failure = error
             break
         start = 0
-        while start < len(rows):
+        while start < len(rows):  # over as many groups as its rows take
             part = rows[start : start + room]
             held.append((source, part))
             start += len(part)

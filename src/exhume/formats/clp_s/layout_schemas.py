@@ -246,7 +246,7 @@ class Schemas(Mapping[int, Schema]):
         """Ids that are stored again; the last schema counts."""
         self._places: Mapping[int, int] | None = None  # position by id; None if `_dense` is used
         self._dense = array("i")  # position by id, -1: no such schema
-        if count and min(ids) >= 0 and max(ids) < 2 * count + 64:
+        if count and min(ids) >= 0 and max(ids) < 2 * count + 64:  # an array by id is not much larger than needed
             dense = array("i", [-1]) * (max(ids) + 1)
             for place, schema_id in enumerate(ids):
                 dense[schema_id] = place

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 def _widths(kind: int) -> tuple[int, ...]:
     """The bytes per row of each array of a column type, found by reading one row of zeros."""
-    row = memoryview(bytes(64))
+    row = memoryview(bytes(64))  # more than a row of any column takes
     stored, _ = CLP_S_TABLE_COLUMNS[kind](row, 0, len(row), 1)
     found = [getattr(stored, name) for name in stored.__slots__]
     return tuple(part.nbytes for part in found if isinstance(part, memoryview) and part.nbytes)
@@ -111,6 +111,7 @@ def complete_columns(types: bytes, rows: int, data: memoryview) -> list[int]:
         except LayoutError:
             return None
 
+    # By binary search: if some number of columns is not complete, no larger one is.
     count = bisect_left(range(1, len(types) + 1), True, key=lambda count: ends(count) is None)
     return ends(count) or []
 

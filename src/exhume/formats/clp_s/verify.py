@@ -419,7 +419,7 @@ def _ranges(archive: TableArchive) -> Iterator[Finding]:
         return
     if not found:
         return
-    at = 0
+    at = 0  # each range begins where the one before ended
     for index, (span, entry) in enumerate(ranges):
         if entry.start < at:
             yield checks.RANGE_ORDER.finding(

@@ -101,6 +101,7 @@ cdef bint ir_print_members(IrPrint* w, int levels) noexcept nogil:
         put(w.out, b"}", 1)
         return True
     while byte == c'"' and count < IR_PRINT_MEMBERS:
+        # A name, unlike those before; its value; then a comma or the end.
         starts[count] = w.out.size
         if not ir_print_string(w):
             return False

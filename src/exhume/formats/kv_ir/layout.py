@@ -98,7 +98,7 @@ def join_text(log_type: bytes, variables: list[Variable], *, wide: bool) -> byte
         out.append(log_type[at : match.start()])
         at = match.end()
         mark = match[0][0]
-        if mark == Marks.ESCAPE:
+        if mark == Marks.ESCAPE:  # the next byte is text
             if at == len(log_type):
                 return None
             out.append(log_type[at : at + 1])

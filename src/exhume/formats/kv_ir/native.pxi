@@ -423,6 +423,7 @@ cdef bint ir_join_escaped(Out* out, IrLeaf* leaf, IrVariable* variable) except -
     last = variable + leaf.num_variables
     ir_add(out, b'"', 1)
     while True:
+        # Text up to the next mark, then an escaped byte or a variable.
         start = p
         while p < end and not ir_mark[p[0]]:
             p += 1
@@ -498,6 +499,7 @@ cdef class IrTree:
         node.depth = (<IrNode*>self.nodes.p)[parent].depth + 1
         if node.depth > IR_MAX_DEPTH:
             return IR_DEPTH
+        # The slot of its name, and the name as JSON.
         found = self.slot_of.get((parent, name))
         if found is None:
             found = self.slot_of[parent, name] = len(self.slot_of)
@@ -826,7 +828,7 @@ cdef class KvIrDecoder:
         elif what == C_TEXT:
             leaf.text = p + token.text_start
             leaf.size = token.text_end - token.text_start
-        elif what == C_APART:
+        elif what == C_APART:  # an encoded string: its variables, then its log type
             leaf.wide = token.tag == CLP_KV_IR_TAGS_EIGHT_BYTE_ENCODING
             number = CLP_KV_IR_TAGS_VARIABLE_8 if leaf.wide else CLP_KV_IR_TAGS_VARIABLE_4
             self.encodings |= 2 if leaf.wide else 1
@@ -1437,6 +1439,7 @@ cdef class KvIrDecoder:
             enc_buf_room(&self.buckets, size * sizeof(int32_t))
             bucket = <int32_t*>self.buckets.p
             memset(bucket, 0xFF, size * sizeof(int32_t))
+            # Insert as many as the table takes, first those of the smaller table, in its order.
             filled = count if reserved or count <= size else size
             if self.order.n == 0:
                 next[count] = -1

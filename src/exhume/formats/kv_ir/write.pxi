@@ -348,7 +348,7 @@ cdef class KvIrEncoder:
             token = &tape[i]
             i += 1
             if token.kind == T_CLOSE_OBJECT:
-                if depth == 0:
+                if depth == 0:  # the end of the outermost one
                     return 0
                 depth -= 1
                 continue
@@ -444,6 +444,7 @@ cdef class KvIrEncoder:
                 depth -= 1
                 is_first = False
                 continue
+            # An element, or a member with its key.
             if not is_first:
                 self.add(b",", 1)
             is_first = False

@@ -8,7 +8,8 @@
 # piece has for each of its nodes and dictionary entries the number in `self`; it is kept for the next chunk, so that
 # only new ones are looked up.  `d` is a dictionary of the piece, `to` what is extended: a dictionary, column or table
 # of `self`.  `patterns` has the pattern ids of `self` by those of the piece.  Marks are the placeholders of log types;
-# `core` states that strings are in the newer of two dialects, which has three marks instead of two.
+# `core` states that strings are in the newer of two dialects, which has three marks instead of two.  `n >> 2` and
+# `n >> 3` are the number of items of four or eight bytes in a buffer of `n` bytes.
 #
 # A table has the columns of all records with one schema (list of nodes); a column is stored as one or two arrays, `a`
 # and `b` (see `_Column` of pykernel.py).  An encoded text is a word with its log type and the index of its first variable.
@@ -303,6 +304,7 @@ cdef bint enc_absorb(ClpsEncoder self, ClpsEncoder piece, const int64_t* pattern
     cdef EncMaps* maps = &piece.maps
     cdef size_t i, num_names = self.num_names, num_nodes = self.num_nodes
     cdef int64_t known
+    # The nodes, which can be undone; then the dictionary entries, the rows, and the counts.
     enc_map_nodes(self, piece, &maps.nodes)
     if not enc_keeps_order(piece, <const int32_t*>maps.nodes.p):
         self.undo(num_names, num_nodes)

@@ -247,6 +247,7 @@ def write_container(
                 size = spool.tell()
         kept = [(int(kind), body) for kind, body in packets]
         listed = msgpack.packb({"files": files}, unicode_errors="surrogateescape")
+        # The packet with the list of sections gets the new list; if there is none, it is put first.
         if not any(kind == PacketType.ARCHIVE_FILE_INFO for kind, _ in kept):
             kept.insert(0, (int(PacketType.ARCHIVE_FILE_INFO), b""))
         chosen = [(kind, listed if kind == PacketType.ARCHIVE_FILE_INFO else body) for kind, body in kept]

@@ -14,7 +14,8 @@
 # else each is stored as its text; `retain_floats`: floats keep their spelling; `time_nodes`: values of the timestamp
 # key are stored as from 0.5.0 on, numbers included; `lossy`: values that do not come back the same are accepted;
 # `max_document`: most bytes of a record.  Functions that return "the fault" return 0 without one, else an `E_...`.
-# The input ends with a NUL byte (as every `bytes` object does), so that scanning can read the byte at `end`.
+# The input ends with a NUL byte (as every `bytes` object does), so that scanning can read the byte at `end`.  Of an
+# `EncBuf`, `n` is in bytes: `n >> 2` and `n >> 3` are the number of its items of four or eight bytes.
 
 cdef struct EncName:
     # One key below one parent node.  It has a node for each type of its values.
@@ -312,7 +313,7 @@ cdef class ClpsEncoder:
                     self.at = p
                     return E_MORE if self.end - p < 4 else E_BAD_UTF8
                 p += n
-            elif c == c'\\':
+            elif c == c'\\':  # copy the text before it, then what it stands for
                 memcpy(out, copied, p - copied)
                 out += p - copied
                 c = p[1]
@@ -335,6 +336,7 @@ cdef class ClpsEncoder:
                         self.at = p
                         return E_MORE if self.end - p < 4 else E_BAD_ESCAPE
                     p += 4
+                    # Half of a surrogate pair: the second one follows, or it is replaced.
                     if 0xD800 <= code <= 0xDFFF:
                         low = -1
                         if code < 0xDC00 and p[0] == c'\\' and p[1] == c'u':
@@ -352,10 +354,10 @@ cdef class ClpsEncoder:
                         else:
                             flags[0] |= F_SURROGATE
                             code = 0xFFFD
-                    out += enc_put_utf8(out, code) - 1
+                    out += enc_put_utf8(out, code) - 1  # its last byte is counted below
                 else:
                     self.at = p
-                    return E_MORE if p > self.end else E_BAD_ESCAPE
+                    return E_MORE if p > self.end else E_BAD_ESCAPE  # `p` is past the letter, which may be missing
                 out += 1
                 copied = p
             elif c == c'"':
@@ -401,6 +403,7 @@ cdef class ClpsEncoder:
                     token.flags |= F_ABOVE_U64
                 digits += 1
                 p += 1
+        # A fraction, and an exponent.
         if p[0] == c'.':
             is_float = True
             p += 1
@@ -540,7 +543,7 @@ cdef class ClpsEncoder:
             # A value.
             if depth == 0 and c != c'{' and not (c == c'[' and self.lossy):
                 return E_NOT_OBJECT
-            if c == c'"':
+            if c == c'"':  # a string
                 self.at += 1
                 if mute:
                     fault = self.scan_string(&text, &size, &muted.flags, False)
@@ -604,7 +607,7 @@ cdef class ClpsEncoder:
                 key_size = 0
                 key_flags = 0
                 continue
-            elif c == c'-' or c'0' <= c <= c'9':
+            elif c == c'-' or c'0' <= c <= c'9':  # a number
                 if mute:
                     muted.flags = 0
                     fault = self.scan_number(&muted)
@@ -618,7 +621,7 @@ cdef class ClpsEncoder:
                     return fault
                 if self.at >= self.end:
                     return E_MORE     # more digits may follow
-            else:
+            else:  # a word, which may be cut
                 if c == c't':
                     if self.end - self.at < 4:
                         return E_MORE if memcmp(self.at, b"true", self.end - self.at) == 0 else E_BAD_JSON
@@ -690,6 +693,7 @@ cdef class ClpsEncoder:
             name = &names[guess]
             if name.key_size == size and name.parent == parent and same_bytes(self.keys.p + name.key, key, size):
                 return guess
+        # Search the hash table, of whose slots at most 67% are used.
         if self.name_slots.n == 0 or self.num_names * 3 >= self.name_mask * 2:
             self.names_grow()
         cdef uint64_t h = enc_hash_bytes(key, size) ^ (<uint64_t>(parent + 2) * <uint64_t>0x9E3779B97F4A7C15)
@@ -707,6 +711,7 @@ cdef class ClpsEncoder:
                 found = slot - 1
                 break
             at = (at + 1) & self.name_mask
+        # A new name, without nodes; it may be on the path of the timestamp key if its parent is.
         if found < 0:
             found = <int32_t>self.num_names
             enc_buf_room(&self.names, sizeof(EncName))
@@ -725,6 +730,7 @@ cdef class ClpsEncoder:
             (<uint32_t*>self.name_slots.p)[at] = <uint32_t>(found + 1)
             if parent >= 0 and (<EncNode*>self.nodes.p)[parent].path >= 0:
                 self.mark_time_name(found)
+        # The guess for the next time.
         if previous >= 0:
             (<EncName*>self.names.p)[previous].next = found
         elif parent >= 0:
@@ -853,6 +859,7 @@ cdef class ClpsEncoder:
             else:
                 break
             p += 1
+        # Powers of ten are exact up to 10^22; a zero keeps all of its digits, of which a format word states at most 17.
         if p == end and point <= 22 and digits <= 17:
             value = <double>mantissa / enc_powers_of_ten[point]
             if negative:
@@ -1563,7 +1570,7 @@ cdef class ClpsEncoder:
             if self.at - document[0] > self.max_document:
                 self.bad_token = True
                 return E_TOO_LARGE
-            if single:
+            if single:  # nothing else may follow
                 while enc_is_space(self.at[0]):
                     self.at += 1
                 if self.at < self.end:
@@ -1571,6 +1578,7 @@ cdef class ClpsEncoder:
             num_names, num_nodes = self.num_names, self.num_nodes
             if self.num_tokens > self.most_tokens:
                 self.most_tokens = self.num_tokens
+            # Each token may need a new node and a new log type: are there ids?
             if self.num_nodes + self.num_tokens >= ENC_MAX_NODES \
                     or self.log_types.count + self.num_tokens >= ENC_MAX_LOG_TYPES \
                     or self.array_types.count + self.num_tokens >= ENC_MAX_LOG_TYPES:

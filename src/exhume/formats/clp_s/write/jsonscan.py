@@ -166,7 +166,7 @@ class Scanner:
             if len(tokens) >= MAX_TOKENS:
                 raise ScanError(Status.TOO_LARGE, at)
             char = data[at]
-            if state == 2:
+            if state == 2:  # after a value: a comma, or the end of the object or array
                 if not stack:
                     return at
                 if char == 0x2C:
@@ -184,7 +184,7 @@ class Scanner:
                 if not stack:
                     return at
                 continue
-            if state == 1:
+            if state == 1:  # a key and its colon
                 if char != 0x22:
                     raise ScanError(Status.BAD_JSON, at)
                 key, broken, at = self._string(at + 1)
@@ -195,6 +195,7 @@ class Scanner:
                     raise ScanError(Status.BAD_JSON, at)
                 at, state = at + 1, 0
                 continue
+            # A value; a document is an object, or an array if these are accepted.
             if not stack and char != 0x7B and not (char == 0x5B and self.arrays):
                 raise ScanError(Status.NOT_OBJECT, at)
             if char in (0x7B, 0x5B):
@@ -218,7 +219,7 @@ class Scanner:
                     state = 2
                 else:
                     if mute:
-                        pass
+                        pass  # its text is part of the array's
                     elif char == 0x5B and not self.structurize:
                         mute, array_start, array_key = len(stack) + 1, start, (key, broken)
                     else:

@@ -182,7 +182,7 @@ cdef int enc_run_program(EncProgram* program, const unsigned char* p, size_t siz
             else:
                 weekday = value
             p += 3
-        elif op == c'3' or op == c'6' or op == c'9' or op == c'T' or op == c't':
+        elif op == c'3' or op == c'6' or op == c'9' or op == c'T' or op == c't':  # a fraction: count its digits
             count = 0
             while p + count < end and count < 10 and 0x30 <= p[count] <= 0x39:
                 count += 1
@@ -225,6 +225,7 @@ cdef int enc_run_program(EncProgram* program, const unsigned char* p, size_t siz
             else:
                 second = value
         i += 2
+    # The text ends here, and it is a date and a time.
     if p != end or year < 1678 or year > 2261 or hour > 23 or minute > 59 or second > 59:
         return 0
     if month < 1 or month > 12 or day < 1 or day > 31:

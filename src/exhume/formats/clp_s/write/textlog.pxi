@@ -276,6 +276,7 @@ cdef class ClpsTextLog:
         cdef size_t names = encoder.num_names, nodes = encoder.num_nodes, middle
         cdef bint exact = txt_is_utf8(p + stamp, end)
         cdef int fault
+        # An object with the timestamp, if there is one, the message, and the invalid bytes in it, if there are any.
         encoder.num_tokens = 0
         encoder.tape.n = 0
         encoder.new_token().kind = T_OPEN_OBJECT
@@ -298,6 +299,7 @@ cdef class ClpsTextLog:
         encoder.new_token().kind = T_CLOSE_OBJECT
         if encoder.num_tokens > encoder.most_tokens:
             encoder.most_tokens = encoder.num_tokens
+        # Each token may need a new node and a new log type: are there ids?
         if encoder.num_nodes + encoder.num_tokens >= ENC_MAX_NODES \
                 or encoder.log_types.count + encoder.num_tokens >= ENC_MAX_LOG_TYPES:
             return E_FULL

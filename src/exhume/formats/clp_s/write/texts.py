@@ -174,7 +174,7 @@ def pack_float(negative: bool, number: int, digits: int, point: int, dialect: Di
     shift = ClassicDecimalVariable.shift if dialect is Dialect.CLASSIC else DecimalVariable.shift
     word = number << shift.digits | (digits - 1) << shift.num_digits | (point - 1) << shift.num_fraction_digits
     word |= negative << shift.sign
-    return word - (1 << 64) if word >> 63 else word
+    return word - (1 << 64) if word >> 63 else word  # as a signed number
 
 
 def encode_dictionary_id(var_id: int, dialect: Dialect) -> int:
