@@ -588,7 +588,7 @@ cdef class ClpIrDecoder:
 
     cdef int add_clue(self, CiLogType* type, Py_ssize_t variable, Py_ssize_t pattern, int where, Py_ssize_t first,
                       Py_ssize_t count) except -1 nogil:
-        """Note that a pattern needs some letters in a variable, unless that is a number, which cannot contain them.
+        """Note that a pattern needs some letters in a variable; not for a number, if it cannot contain these letters.
 
         The fields of `CiClue` document the arguments.
         """

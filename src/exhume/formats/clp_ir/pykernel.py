@@ -148,8 +148,8 @@ class ClpIrDecoder:
         `how` is an `EventForm`.  Stops when the output has `target` bytes; in forms without output, when `events` has
         reached `target`; and after each chosen event if objects are requested.
 
-        Returns `(status, unit, place, after)`: a `Status`, and offsets in `data` of the unit that was not taken (or of
-        what follows), of the token with the fault, and of the end of the faulty unit, -1 if unknown.
+        Returns `(status, unit, place, after)`: a `Status`, and offsets in `data`: of the next unit (the faulty one, or
+        the one after the last), of the token with the fault, and of the end of the faulty unit, -1 if unknown.
 
         Raises `ValueError` for a range outside of `data`.
         """

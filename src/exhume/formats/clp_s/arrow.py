@@ -253,7 +253,7 @@ def _batches(
 ) -> Iterator[Any]:
     """Yield the record batches of all `groups`, in their order, made by up to `jobs` threads.
 
-    A group that is an error, or one whose tables are damaged, raises that error after the batches before it.
+    A group may be an error, or have damaged tables: the error is raised after the batches before it.
     `losses` is increased by the values that Arrow cannot represent.
     """
 

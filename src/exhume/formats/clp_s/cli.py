@@ -1,5 +1,5 @@
-"""Additions of clp-s to the command line: `cat`, `search`, and the options of every `create` that say which inputs to
-read and by which names to record them.
+"""Additions of clp-s to the command line: `cat`, `search`, and options that all CLP formats have for `create`: which
+inputs to read, and the names to record for them.
 """
 
 from __future__ import annotations

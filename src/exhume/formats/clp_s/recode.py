@@ -1,7 +1,7 @@
 """Recoding: the same sections and streams, recompressed or stored in raw zstd blocks, or moved as they are.
 
-A packed stream is tables back to back, each stored column by column.  Its payload is cut into several zstd frames,
-which end with columns if possible, so that readers can skip those that they do not need (see `write.build`).
+A packed stream is tables back to back, each stored column by column.  Its payload is cut into several zstd frames.
+These end with columns if possible, so that readers can skip columns that they do not need (see `write.build`).
 """
 
 from __future__ import annotations

@@ -50,8 +50,8 @@ class FaultyRows(NamedTuple):
 def faulty_rows(table: Table) -> FaultyRows:
     """Find the rows of a table that cannot be kept.
 
-    These are rows with a value that cannot be decoded, and rows whose position in the input (log_event_idx) is not
-    above that of every good row before them.  Propagates the errors of a table that cannot be read.
+    These are rows with a value that cannot be decoded, and rows out of order: their position in the input
+    (log_event_idx) is not above those of all good rows before them.  Propagates the errors of an unreadable table.
     """
     flags: Flags = np.zeros(table.num_messages, np.bool_)
     windowed = TableWindows(table)

@@ -302,8 +302,8 @@ class ClpSWriter(Writer):
     def _feed(self, part: OpenArchive, data: bytes, at: int, final: bool) -> tuple[int, int, int, bool]:
         """Encode documents, or events of a plain-text log; returns what `Encoder.feed` does.
 
-        That is a status, where the document that was not encoded starts, where in it scanning stopped, and whether that
-        is its end.
+        That is a status, the start of the first document not encoded, the offset at which scanning stopped, and
+        whether that is the document's end.
         """
         target = self.options.target_encoded_size
         if self._kind is InputKind.TEXT:

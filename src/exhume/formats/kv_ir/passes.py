@@ -189,8 +189,7 @@ class Units:
     def steps(self, how: int, target: int) -> Iterator[None]:
         """Decode all units; yield whenever the output has the size `target`, and at the end, for the caller to take it.
 
-        Raises the error of an event that cannot be read after all events that can, and other errors after what precedes
-        them.
+        Raises the error of an unreadable event after all readable ones, and other errors after the events before them.
         """
         while not self.ended:
             trouble: UnitError | None = None
@@ -432,8 +431,7 @@ def read_preamble(stream: Stream, limits: Limits = DEFAULT_LIMITS) -> Preamble:
 def lines(units: Units, how: EventForm, *, jobs: int = 1, target: int = 1 << 20) -> Iterator[bytes]:
     """Yield the events as lines of JSON, in the form `how`, in chunks of about `target` bytes; see `chunks` for `jobs`.
 
-    Raises the error of an event that cannot be read after all events that can, and other errors after what precedes
-    them.
+    Raises the error of an unreadable event after all readable ones, and other errors after the events before them.
     """
     yield from decode_ahead(units, how, jobs)
     yield from printed(units, how, target)

@@ -107,8 +107,8 @@ cdef int ir_scan(const uint8_t* p, int64_t at, int64_t end, int64_t target, IrSt
 def scan_units(const unsigned char[::1] data not None, int64_t at, int64_t target):
     """Find where units end from `at` on, up to the first end at or after `target`.
 
-    Returns the status, the offset of the unit that was not passed, that of the token which ended the scan, and the
-    ranges of the units that declare keys.
+    Returns the status; the offset of the unit that was not passed; that of the token at which the scan ended; and the
+    range of each declaration of a key.
     """
     cdef int64_t end = data.shape[0]
     if not 0 <= at <= end:

@@ -47,7 +47,7 @@ PIECE = 1 << 18
 """Bytes of an uncompressed stream that are read at a time."""
 
 FINE = 64
-"""Stored bytes that are decompressed at a time near damage, so that little of what precedes it is lost."""
+"""Stored bytes that are decompressed at a time near damage, so that little before it is lost."""
 
 
 class Stream:

@@ -14,8 +14,8 @@
 # else each is stored as its text; `retain_floats`: floats keep their spelling; `time_nodes`: values of the timestamp
 # key are stored as from 0.5.0 on, numbers included; `lossy`: values that do not come back the same are accepted;
 # `max_document`: most bytes of a record.  Functions that return "the fault" return 0 without one, else an `E_...`.
-# The input ends with a NUL byte (as every `bytes` object does), so that scanning can read the byte at `end`.  Of an
-# `EncBuf`, `n` is in bytes: `n >> 2` and `n >> 3` are the number of its items of four or eight bytes.
+# The input ends with a NUL byte (as every `bytes` object does), so that scanning can read the byte at `end`.  The
+# `n` of an `EncBuf` is in bytes: `n >> 2` and `n >> 3` are the number of its items of four or eight bytes.
 
 cdef struct EncName:
     # One key below one parent node.  It has a node for each type of its values.
@@ -336,7 +336,7 @@ cdef class ClpsEncoder:
                         self.at = p
                         return E_MORE if self.end - p < 4 else E_BAD_ESCAPE
                     p += 4
-                    # Half of a surrogate pair: the second one follows, or it is replaced.
+                    # A surrogate: the other one of its pair follows, or it is replaced.
                     if 0xD800 <= code <= 0xDFFF:
                         low = -1
                         if code < 0xDC00 and p[0] == c'\\' and p[1] == c'u':
@@ -859,7 +859,7 @@ cdef class ClpsEncoder:
             else:
                 break
             p += 1
-        # Powers of ten are exact up to 10^22; a zero keeps all of its digits, of which a format word states at most 17.
+        # Powers of ten are exact up to 10^22; a zero keeps all of its digits, and a format word states at most 17.
         if p == end and point <= 22 and digits <= 17:
             value = <double>mantissa / enc_powers_of_ten[point]
             if negative:

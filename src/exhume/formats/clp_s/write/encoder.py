@@ -166,9 +166,9 @@ class Encoder(Protocol):
             single: Whether `data` must be exactly one document (and is rejected as a whole if it is not).
 
         Returns:
-            `(status, start, stop, is_complete)`: a `jsonscan.Status`; where the document that was not encoded starts
-            (or the end of everything encoded); where in it scanning stopped; and whether that is its end: then it was
-            rejected for its content, not its syntax.
+            `(status, start, stop, is_complete)`: a `jsonscan.Status`; the start of the first document not encoded (or
+            the end of the data); the offset at which scanning stopped; and whether that is the document's end.  Then
+            it was rejected for its content, not its syntax.
         """
 
     def nodes_list(self) -> list[tuple[int, bytes, int]]:

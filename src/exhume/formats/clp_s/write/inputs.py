@@ -52,7 +52,7 @@ class Naming:
 
     Attributes:
         normalize: Whether paths become absolute, without links.
-        prefix: A directory that all paths start with, which is removed (made absolute as well where paths are).
+        prefix: A directory that all paths start with; it is removed from them (made absolute first, if paths are).
         remove_slash: Whether a slash at the beginning is removed.
     """
 

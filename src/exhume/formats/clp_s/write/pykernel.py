@@ -197,11 +197,10 @@ class ClpsEncoder:
     def feed(self, data: bytes, start: int, final: bool, target: int, single: bool) -> tuple[int, int, int, bool]:
         """Encode documents from `start` on until the data end, one is rejected, or the archive has `target` bytes.
 
-        `final`: nothing follows the data; `single`: they must be one document.  Returns `(status, start, stop,
-        is_complete)`.
+        `final`: nothing follows the data; `single`: they must be one document.
 
-        `start` and `stop`: where the document that was not encoded starts, and where in it scanning stopped;
-        `is_complete`: whether that is its end.
+        Returns `(status, start, stop, is_complete)`: why it stopped; the start of the first document not encoded; the
+        offset at which scanning stopped; and whether that is the document's end.
         """
         scanner = Scanner(data, structurize=self._structurize, arrays=self._lossy)
         at = start

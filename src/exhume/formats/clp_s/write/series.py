@@ -3,9 +3,9 @@
 An archive grows to the target size, then the next begins.  A unit (ingestion unit) is the records of one input.
 
 A block is a part of an input that a thread encodes on its own, with an encoder for blocks.  To adopt a block is to move
-its columns and dictionaries into the archive.  A block of a plain-text log contains whole events.  Where a block of
-JSON begins and ends is a guess (a line that begins with a brace begins a document), and so is, for JSON and KV-IR
-streams, that nothing stops the encoder within the block.  Where the guess is wrong, the block is encoded again, after
+its columns and dictionaries into the archive.  A block of a plain-text log contains whole events.  The limits of a
+block of JSON are a guess: a line with a brace first is taken to begin a document.  For JSON and KV-IR streams, it is
+also a guess that nothing stops the encoder within the block.  If a guess is wrong, the block is encoded again, after
 the one before it: the archives and the errors are identical for any number of jobs.
 """
 
