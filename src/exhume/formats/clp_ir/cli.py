@@ -71,7 +71,7 @@ class ClpIrSearchOptions(SearchOptions):
 def cat(run: Run, archive: ClpIrArchive, names: tuple[str, ...], options: CatOptions) -> ExitCode | None:
     """`exhume cat`: the log as text; with `--json`/`--ndjson` each event with its place.
 
-    Raises `click.UsageError` for names, which events do not have.
+    Returns None if nothing was left out.  Raises `click.UsageError` for names, which events do not have.
     """
     refuse_names(names, "events of an IR stream")
     left_out = LeftOut(run, [archive])

@@ -19,16 +19,16 @@ cdef enum:
     CI_PREFIX = 2           # a variable that is shorter than the letters has to be the beginning of them
 
 cdef struct CiPiece:        # text, and the placeholder after it
-    Py_ssize_t start
+    Py_ssize_t start        # in `text` of the log type
     Py_ssize_t size
     uint8_t mark            # 0 after the last text
 
 cdef struct CiClue:         # a pattern can only match an event for which one of these holds
-    Py_ssize_t variable
-    Py_ssize_t pattern
-    Py_ssize_t first        # letters of the pattern's `needle`
-    Py_ssize_t count
-    int where
+    Py_ssize_t variable     # its number in the event
+    Py_ssize_t pattern      # number of the pattern
+    Py_ssize_t first        # of its needle, the first letter that has to be in the variable
+    Py_ssize_t count        # and how many
+    int where               # in the variable: CI_INSIDE, CI_SUFFIX or CI_PREFIX
 
 cdef struct CiLogType:
     bint taken              # whether the slot has a log type

@@ -142,13 +142,13 @@ cdef inline int64_t ci_token(const uint8_t* p, int64_t at, int64_t end, CiToken*
 
 
 cdef struct CiSegment:      # of a wildcard pattern: the part between two asterisks
-    Py_ssize_t start
+    Py_ssize_t start        # in `letters` and `marks`
     Py_ssize_t size
     Py_ssize_t probe        # of its bytes, one that is rare in logs and is searched first; -1 if all are question marks
 
 cdef struct CiPattern:
-    Py_ssize_t first        # its segments
-    Py_ssize_t count
+    Py_ssize_t first        # number of its first segment
+    Py_ssize_t count        # of its segments
     bint open_start         # an asterisk before the first segment
     bint open_end           # and after the last
     bint fold               # letters match in either case; the segments are in lower case then

@@ -252,7 +252,7 @@ def _offsets(zone: tzinfo) -> Zone:
         return offset // timedelta(milliseconds=1), (local.tzname() or "UTC").encode("utf-8", "surrogateescape")
 
     def lookup(time_ms: int) -> tuple[int, int, int, bytes]:
-        """The function that is returned."""
+        """The function that is returned: `(start, stop, offset, name)`, see `Zone`."""
         start = time_ms - time_ms % QUARTER_MS
         stop = start + QUARTER_MS - 1
         offset, name = at(time_ms)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def probe(source: Source | Tree) -> Identification | None:
     """Examine the magic number and the metadata: KV-IR streams have the same magic number, but other metadata.
 
-    If the file begins with a zstd frame, the content of the frame is examined.
+    If the file begins with a zstd frame, the content of the frame is examined.  None for anything but such a stream.
     """
     from exhume.formats.kv_ir.probe import probe_stream
 

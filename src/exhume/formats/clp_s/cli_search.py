@@ -211,9 +211,10 @@ def _chunks(run: Run, searches: _SearchRuns, options: ClpSSearchOptions) -> Iter
 
 
 class _SearchRuns:
-    """The searches of a run, one per archive, made when it is reached; hints go to standard error.
+    """The searches of a run, one per archive, made when it is reached.
 
-    For columns that no record has, and with `--verbose` if no table can match.
+    Standard error gets a hint for each column that no record has, and with `--verbose` if no table can match.  `how` is
+    about matching; `printing`, `projection` and `jobs` determine what a search prefetches (see `search`).
     """
 
     def __init__(
@@ -330,7 +331,10 @@ def _time_nodes(one: Search) -> frozenset[int]:
 
 
 def _time_column(one: Search, hits: MatchingRows) -> Column | None:
-    """The timestamp column of matching rows.  Raises `QueryError` when the archive has none."""
+    """The timestamp column of matching rows, None if their table has none.
+
+    Raises `QueryError` when the whole archive has none.
+    """
     nodes = _time_nodes(one)
     if not nodes:
         raise QueryError("the archive has no timestamp column to count by", format="clp-s")

@@ -119,12 +119,12 @@ class SchemaTree:
 
     @property
     def object_root(self) -> int | None:
-        """The root of the JSON records, the only subtree that upstream prints."""
+        """The root of the JSON records, the only subtree that upstream prints; None if there is none."""
         return self.roots.get((b"", NodeType.OBJECT))
 
     @cached_property
     def log_event_idx(self) -> int | None:
-        """The node that numbers the records, if log order was recorded."""
+        """The node that numbers the records; None if log order was not recorded."""
         root = self.roots.get((b"", NodeType.METADATA))
         if root is None:
             return None

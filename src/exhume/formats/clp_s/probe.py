@@ -20,7 +20,8 @@ DISTINCTIVE = FILES - {HEADER_FILE, TIMESTAMP_FILE, *TABLES}
 def probe(source: Source | Tree) -> Identification | None:
     """The confidence that `source` starts with a clp-s archive: four bytes of magic, then a plausible header.
 
-    A directory has the header in a file of its own; without it, it is recognized by the names of the others.
+    A directory has the header in a file of its own; without it, it is recognized by the names of the others.  None if
+    nothing indicates an archive.
     """
     if isinstance(source, Source):
         return _probe_header(source, None)

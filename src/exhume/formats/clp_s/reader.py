@@ -68,7 +68,7 @@ class ClpSInfo(Info):
 
     @property
     def ratio(self) -> float | None:
-        """Original bytes per archive byte."""
+        """Original bytes per archive byte; None if the stated size of the archive is 0."""
         return round(self.original_size / self.archive_size, 3) if self.archive_size else None
 
     def to_dict(self) -> dict[str, Any]:

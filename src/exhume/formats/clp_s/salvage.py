@@ -410,7 +410,7 @@ def _count(draft: Path, limits: Limits, report: SalvageReport, found: Fragments)
             runs.add(np.array(column))  # not a view that keeps the stream
         assert found.tables is not None
         total = sum(found.tables.tables.num_messages)
-        missing = gaps(*runs.joined(), total)
+        missing = gaps(*runs.joined(), total)  # (first, last) of each run of missing positions
         shown = [f"{a}" if a == b else f"{a}..{b}" for a, b in itertools.islice(missing, SHOWN_GAPS)]
         if shown:
             further = sum(1 for _ in missing)

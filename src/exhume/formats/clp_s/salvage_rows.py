@@ -74,8 +74,8 @@ def _examine_window(flags: Flags, start: int, last: int | None, rows: WindowRows
 def _examine(flags: Flags, start: int, last: int | None, data: TableData) -> int | None:
     """Set the flags of the faulty rows of `data`, whose first row is row `start` of the table.
 
-    `last` is the highest position (log_event_idx) of the rows before them; returns that of the rows up to the last of
-    these.  None if no row had a position so far.
+    `last` is the highest position (log_event_idx) of the earlier rows, None if none has any.  Returns the highest one
+    with the rows of `data` included.
     """
     count = data.num_messages
     here = flags[start : start + count]

@@ -100,7 +100,7 @@ def _map_tasks(tasks: Iterable[Task], jobs: int) -> Iterator[tuple[list[Finding]
     """Yield `(findings, number of records)` of each task, in order."""
 
     def done(task: Task) -> tuple[list[Finding], int]:
-        """Do a task, in a thread."""
+        """Do a task, in a thread; return its findings and number of records."""
         return list(task.work()), task.records
 
     return map_ordered(done, tasks, jobs, ahead=AHEAD * (jobs or cpu_count()))

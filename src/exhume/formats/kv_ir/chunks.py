@@ -215,7 +215,7 @@ def make_ahead(
         return Status(status), stop, take(worker.decoder)
 
     def decode(chunk: UnitChunk) -> tuple[Worker, tuple[Status, int, T]]:
-        """Decode a chunk with a worker that knows its keys, in a thread."""
+        """Decode a chunk with a worker that knows its keys, in a thread; return the worker and the result of `run`."""
         worker = chunks.worker(chunk.known)
         return worker, run(worker, chunk, 0)
 

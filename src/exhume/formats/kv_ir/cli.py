@@ -131,7 +131,7 @@ class LeftOut:
 def cat(run: Run, archive: KvIrArchive, names: tuple[str, ...], options: CatOptions) -> ExitCode | None:
     """`exhume cat`: the events as JSON lines; with `--json`/`--ndjson` each with its place.
 
-    Raises `click.UsageError` for names, which events do not have.
+    Returns None if nothing was left out.  Raises `click.UsageError` for names, which events do not have.
     """
     refuse_names(names, "events of a KV-IR stream")
     left_out = LeftOut(run, [archive])

@@ -128,7 +128,7 @@ cdef const char* IR_MESSAGE = b'"message":'
 cdef struct IrNode:
     int32_t parent
     int32_t slot            # shared by the nodes of one name below one parent, which differ by type
-    int32_t depth
+    int32_t depth           # number of nodes above it
     uint8_t type            # the tag of its declaration
     int64_t opened          # the last event (see `stamp`) in which it was opened as an object
     int32_t name            # number of its name in the archive that is being written; -1: not yet looked up

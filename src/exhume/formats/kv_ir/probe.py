@@ -41,7 +41,10 @@ def is_of_text(head: bytes) -> bool:
 
 
 def probe(source: Source | Tree) -> Identification | None:
-    """Examine the magic number, inside the zstd frame if the file begins with one, and the metadata."""
+    """Examine the magic number, inside the zstd frame if the file begins with one, and the metadata.
+
+    None for anything but a stream of key-value events.
+    """
     return probe_stream("kv-ir", source, _parse, of_text=False)
 
 
@@ -55,7 +58,10 @@ def _parse(preamble: Preamble, where: Span) -> dict[str, Any]:
 def probe_stream(
     format: str, source: Source | Tree, parse: Callable[[Any, Span], dict[str, Any]], *, of_text: bool
 ) -> Identification | None:
-    """Identify a stream of key-value events or, with `of_text`, of text messages. `parse` reads its metadata."""
+    """Identify a stream of key-value events or, with `of_text`, of text messages; None for anything else.
+
+    `parse` reads its metadata.
+    """
     if isinstance(source, Tree):
         return None
     head = source.read_up_to(0, len(MAGICS[0]))

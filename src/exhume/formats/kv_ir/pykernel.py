@@ -88,7 +88,7 @@ class _Tree:
         self.known: set[tuple[int, int, bytes]] = set()  # (parent, type, name) of each
 
     def insert(self, parent: int, type: int, name: bytes, offset: int) -> Status | None:
-        """Add a node, or return the status that forbids it."""
+        """Add a node and return None, or return the status that forbids it."""
         if not 0 <= parent < len(self.nodes) or self.nodes[parent].type != Tags.NODE_OBJECT:
             return Status.PARENT
         if (parent, type, name) in self.known:

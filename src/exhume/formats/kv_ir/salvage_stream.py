@@ -154,7 +154,10 @@ class StreamSalvage(ABC, Generic[U]):
         return end
 
     def _search(self, at: int) -> int | None:
-        """The offset of the next credible units; bytes that were searched without success are dropped."""
+        """The offset of the next credible units, None if there are none.
+
+        Bytes that were searched without success are dropped.
+        """
         units = self.units
         while True:
             data = units.window(at, units.reach)

@@ -368,7 +368,7 @@ class Framing:
                 yield None
 
         def frame(part: tuple[Callable[[int, int], Buffer], int, int] | None) -> bytes | None:
-            """Make one frame, in a thread."""
+            """Make one frame, in a thread; None, the end of a payload, stays None."""
             if part is None:
                 return None
             read, start, stop = part

@@ -247,11 +247,11 @@ cdef int enc_run_program(EncProgram* program, const unsigned char* p, size_t siz
     return 1
 
 
-cdef struct EncVariable:    # a variable of a string
+cdef struct EncVariable:    # a variable of a string; from `magnitude` on, only for numbers
     const unsigned char* text
     size_t size
     uint64_t magnitude      # its digits as a number
-    size_t digits
+    size_t digits           # how many there are
     size_t fraction         # how many of them follow the point
     bint negative
     int kind                # 1: an integer that fits 64 bits, 2: a decimal fraction of at most 16 digits, 0: text

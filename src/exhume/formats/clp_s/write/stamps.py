@@ -155,7 +155,7 @@ class _Parser:
         yield Repetition(nodes[-1], *times)
 
     def _times(self) -> tuple[int, int]:
-        """Parse `?` or `{least,most}`, and return how often a part may occur."""
+        """Parse `?` or `{least,most}`, and return how often a part may occur: `(least, most)`; once without either."""
         if self._text[self._at : self._at + 1] == "?":
             self._at += 1
             return 0, 1

@@ -428,7 +428,8 @@ def _lossy_shapes() -> tuple[tuple[int, str, re.Pattern[str]], ...]:
 def parse_timestamp_lossily(text: str) -> ParsedTimestamp | None:
     """Parse like writers before 0.5: leading words, trailing text, the zone and finer fractions are dropped.
 
-    For strings that `parse_timestamp` cannot parse, or not exactly; the result is marked as not exact.
+    For strings that `parse_timestamp` cannot parse, or not exactly; the result is marked as not exact.  None if no
+    pattern matches.
     """
     for words, pattern, shape in _lossy_shapes():
         start = 0
