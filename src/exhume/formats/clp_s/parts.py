@@ -28,7 +28,7 @@ def plan(archive: ClpSArchive, size: int | None, options: dict[str, Any]) -> Ite
         tables = list(group)
         streams.append((tables[0].index, tables[-1].index + 1))
         sizes.append(archive.stream_span(stream).size)
-    for first, stop, stored in ranges(sizes, size):
+    for first, stop, stored in ranges(sizes, size):  # of consecutive streams, and their stored bytes
         yield Part((streams[first][0], streams[stop - 1][1]), stored)
 
 

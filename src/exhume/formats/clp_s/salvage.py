@@ -405,7 +405,7 @@ def _count(draft: Path, limits: Limits, report: SalvageReport, found: Fragments)
         position = archive.schema_tree.log_event_idx
         runs = NumberRuns()
         for column in all_positions(archive, position):
-            if column is None:
+            if column is None:  # a table without positions: which records are missing is unknown
                 return
             runs.add(np.array(column))  # not a view that keeps the stream
         assert found.tables is not None

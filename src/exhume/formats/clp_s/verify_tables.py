@@ -272,7 +272,7 @@ class _Windows:
         windows = self._windowed.get() if sound and is_last else None
         if windows is not None:
             try:
-                windows.finish()
+                windows.finish()  # decompresses the frames that no window used
             except CodecError:
                 return False
         return sound
@@ -335,7 +335,7 @@ class WindowedCheck:
         """
         self._streams: dict[int, list[Table]] = {}
         streams = archive.table_metadata.streams
-        for index, inside in () if archive.source.cost.wait else _large_tables(tables).items():
+        for index, inside in () if archive.source.cost.wait else _large_tables(tables).items():  # `wait`: it is remote
             stream = streams[index]
             ends = [0, *(table.entry.end for table in inside)]
             is_at_start = index > 0 or stream.offset == 0  # the first stream starts its section

@@ -901,9 +901,9 @@ cdef class ClpsEncoder:
     cdef int call_timestamp(self, EncToken* token, bint quoted) except -1 nogil:
         """Have Python parse a timestamp: 1 if it is stored as one, 0 if as an ordinary value, else the fault.
 
-        `quoted`: whether it is a JSON string, not a number.
-        For a string, Python also returns a program that parses strings of the same pattern here (`enc_run_program`). It
-        is kept for the next ones; of `ENC_MAX_PROGRAMS`, it replaces the one after the last used.
+        `quoted`: whether it is a JSON string, not a number.  For a string, Python also returns a program that parses
+        strings of the same pattern here (`enc_run_program`). It is kept for the next ones; of `ENC_MAX_PROGRAMS`, it
+        replaces the one after the last used.
         """
         cdef int slot
         with gil:

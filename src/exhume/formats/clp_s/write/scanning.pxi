@@ -261,9 +261,9 @@ cdef inline bint enc_next_variable(const unsigned char** at, const unsigned char
                                    unsigned char last_mark, EncBuf* log_type, EncVariable* found) noexcept nogil:
     """Copy the text before the next variable to `log_type`, which has space for twice its size.
 
-    `token_class` is `enc_token_class` for the dialect.
-    Returns whether there is a variable; then `found` describes it, and `at` is moved after it.  `last_mark`: the
-    largest placeholder of the dialect; bytes from M_INTEGER to it are escaped in the text.
+    Returns whether there is a variable; then `found` describes it, and `at` is moved after it.  `token_class` is
+    `enc_token_class` for the dialect.  `last_mark`: the largest placeholder of the dialect; bytes from M_INTEGER to it
+    are escaped in the text.
     """
     cdef const unsigned char* p = at[0]
     cdef const unsigned char* start
