@@ -377,8 +377,8 @@ def _groups(tables: Iterator[tuple[int, Source, RowNumbers]], batch_rows: int) -
 def _tables(archive: TableArchive, search: Search | None, nodes: set[int]) -> Iterator[tuple[int, Source, RowNumbers]]:
     """Yield `(bytes, table, selected rows)` of the tables in stored order, with the columns of at least these `nodes`.
 
-    With a `search`, only its matching rows.
-    A table is decompressed when it is first used, by the threads that need it together.
+    With a `search`, only its matching rows (`hits.rows`; None: all of them).  A table is decompressed when it is first
+    used, by the threads that need it together.
     """
     if search is not None:
         for hits in search.hits(nodes, keep=True):

@@ -76,10 +76,10 @@ def bounds(data: TableData) -> Iterator[Finding]:
 
 
 def _rule(found: TimestampRange, kind: int) -> tuple[int, int, int] | None:
-    """Return the bounds of values of a node type as (kind, least, most), as the kernel compares them.
+    """Return the bounds of values of a node type (`kind`) as (rule, least, most), as the kernel compares them.
 
-    `kind` is `INTEGERS`, `REALS` (the bounds are the bits of doubles) or `UNCHECKED` if the kernel cannot compare them.
-    None if the range does not apply to this node type.
+    The rule is `INTEGERS`, `REALS` (the bounds are the bits of doubles) or `UNCHECKED` if the kernel cannot compare
+    them.  None if the range does not apply to this node type.
     """
     begin, end = found.begin, found.end
     if kind == NodeType.TIMESTAMP and found.encoding == TimestampEncoding.EPOCH:

@@ -80,7 +80,7 @@ class Units:
         except TruncatedError:
             if self.damage is None:
                 raise
-            raise self.damage from None
+            raise self.damage from None  # the preamble ends where reading stopped
         self.preamble: Preamble = found
         self.at: int = 0 if preamble else found.size
         self._kept = self.at
@@ -198,7 +198,7 @@ class Units:
             except UnitError as error:
                 trouble = error
             except (SourceError, UnsupportedOperationError):
-                yield
+                yield  # the output before the error
                 raise
             yield
             if trouble is not None:
