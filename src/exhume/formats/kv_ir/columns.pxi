@@ -251,7 +251,7 @@ cdef class IrColumns:
         else:
             ir_zeros(&c.ends, sizeof(int64_t))
             ir_reserve(&c.ends, sizeof(int64_t) * count)
-            for at in range(count):
+            for at in range(count):  # a null is an empty string
                 put(&c.ends, <const char*>&end, sizeof(int64_t))
         c.nulls += count
         c.length = length

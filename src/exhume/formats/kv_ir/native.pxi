@@ -817,7 +817,10 @@ cdef class KvIrDecoder:
 
     cdef int value(self, const uint8_t* p, int64_t* place, int64_t end, ClpKvIrToken* token, int64_t* after,
                    IrLeaf* leaf) except -2 nogil:
-        """Read a value, whose first token is `token`, into `leaf`; `after` becomes its end."""
+        """Read a value, whose first token is `token`, into `leaf`; `after` becomes its end.
+
+        Variables of encoded text are appended to `variables`.
+        """
         cdef IrVariable variable
         cdef int what = ir_class[token.tag]
         cdef uint8_t number

@@ -326,7 +326,7 @@ cdef class KvIrEncoder:
                 depth += 1
                 if depth > IR_MAX_LEVELS:
                     return False
-        if self.name[0] == NULL and token[0].kind == T_OPEN_OBJECT:
+        if self.name[0] == NULL and token[0].kind == T_OPEN_OBJECT:  # all members are the user's
             self.first[1] = 1
         return True
 
