@@ -19,7 +19,7 @@ def meant(found: str, known: Iterable[str]) -> str:
 
 
 class UnsupportedError(ValueError):
-    """A specification is wrong, or uses what fast readers cannot do; `where` is the path of the field."""
+    """A specification is wrong, or uses what fast readers cannot do (`why`); `where` is the path of the field."""
 
     def __init__(self, why: str, where: str = "") -> None:
         super().__init__(f"{where}: {why}" if where else why)

@@ -50,7 +50,7 @@ class InvalidInstance:
 
 
 class _HypothesisRandom:
-    """A `RandomChoices` whose choices Hypothesis makes, so that it can shrink failing examples."""
+    """A `RandomChoices` whose choices Hypothesis makes (`draw`), so that it can shrink failing examples."""
 
     def __init__(self, draw: st.DrawFn) -> None:
         self.draw = draw
@@ -136,7 +136,7 @@ def invalid_instances(
 
 
 def _drawn(type: Type, chance: _HypothesisRandom, arguments: list[Any] | None, checksums: Checksums) -> DrawnInstance:
-    """Draw an instance; where none is found, Hypothesis is to try other choices."""
+    """Draw an instance with choices by `chance`; where none is found, Hypothesis is to try other choices."""
     try:
         return seal(type, draw(type, chance, arguments), checksums)
     except NoneDrawnError:

@@ -60,7 +60,10 @@ def compile_specs(specs: Specs) -> dict[str, str]:
 
 
 def _exact(part: Any, where: str) -> None:
-    """Raise `UnsupportedError` for a number so large that JSON of a specification may lack some of its digits."""
+    """Raise `UnsupportedError` for a number so large that JSON of a specification may lack some of its digits.
+
+    `part` is anything in a specification, `where` its place for the message.
+    """
     if isinstance(part, Mapping):
         for key, one in part.items():
             _exact(one, f"{where}: {key}")

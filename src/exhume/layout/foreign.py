@@ -287,7 +287,9 @@ class Specification:
         return [None for _ in names]
 
     def paused(self, steps: list[str]) -> Callable[..., Any] | None:
-        """Return the reader of the root that stops at the list that fields lead to; None if that is read as a whole."""
+        """Return the reader of the root that stops at the list that fields (`steps`) lead to; None if that is read as a
+        whole.
+        """
         path = ".".join(steps)
         if path not in self._paused:
             self._paused[path] = self._pausing(steps)

@@ -3,7 +3,8 @@
 A row is an element of a list.  The readers return one array for each field of the rows; see
 `exhume.compiler.emit.columns` and `exhume.compiler.emit.wide` for the columns and their names.  Each becomes an
 Arrow array here.  In the methods, `name` is the name of a column, `path` that of the field in messages, `many` a
-sequence with one element per row, and `absent` a mask of the rows without a value (None: all have one).
+sequence with one element per row, and `absent` a mask of the rows without a value (None: all have one); `prefix` begins
+the names of the columns of a structure, `depth` is the number of further levels.  `np` and `pa` are NumPy and pyarrow.
 """
 
 from __future__ import annotations

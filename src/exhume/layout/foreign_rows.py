@@ -70,7 +70,7 @@ class SpecificationRows:
         self.source = source
         self.path = path
         self.arguments = arguments
-        self.where: Span = source.span(0, source.size)
+        self.where: Span = source.span(0, source.size)  # of the whole file, for errors
         self.tabulator: Tabulator
         """The tabulator that made the columns of `reader`."""
         specification.check_parameters(arguments)
@@ -101,7 +101,7 @@ class SpecificationRows:
         return tabulator.pa.RecordBatchReader.from_batches(tabulator.schema, self._closing(first, batches, warns))
 
     def _closing(self, first: Any, batches: Iterator[Any], warns: bool) -> Iterator[Any]:
-        """Yield the first batch and the others, and close the source at the end."""
+        """Yield the first batch and the others, and close the source at the end; see `reader` for `warns`."""
         stated = len(self.tabulator.unread)  # columns that the schema names already
         with self.source:
             held = [first]  # without a reference of this function, its memory is free after the caller used it

@@ -87,7 +87,8 @@ class _TableBudget:
 class Tabulator:
     """Makes the batches of a table from the elements of one repeated field of a file of a size.
 
-    In the methods, `kind` is that of one value of a column, `values` has one for each row (None: it has none), `path`
+    `pa` is the module pyarrow, `room` the rest of the budget of a batch, `schema` that of the first batch.  In the
+    methods, `kind` is that of one value of a column, `values` has one for each row (None: it has none), `path`
     is that of the field, and `depth` the number of levels that may still be nested.
 
     `omitted` has the reason for each field without a column, by path.  `unread` has the columns with values that are

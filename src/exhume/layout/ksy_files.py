@@ -201,7 +201,7 @@ def _without_ours(part: Any) -> Any:
 
 
 def wrong(path: Path, why: str, where: str = "", line: int | None = None) -> SpecificationError:
-    """Return the error for a file: the problem, the place in the specification, and the line."""
+    """Return the error for a file: the problem (`why`), the place in the specification (`where`), and the line."""
     why = shorten(why, 300) + ("" if line is None else f", line {line}")
     return SpecificationError(why, span=Span(os.fspath(path), 0, 0), field_path=shorten(where, 300) or None)
 
@@ -217,6 +217,7 @@ class FileBudget:
 def parse_yaml(path: Path, lines: Lines | None = None, room: FileBudget | None = None) -> Any:
     """Return the content of a YAML file in the form of JSON: all keys are strings; `lines` gets the line of each part.
 
+    `room` is the budget that all files of a compilation share; None: this file has one of its own.
     Raises `SpecificationError` if it is not such a file, `MissingDependencyError` without PyYAML.
     """
     try:

@@ -159,7 +159,7 @@ class Run(Sequence[Section], ABC):
 
 
 class PlacedRun(Run):
-    """Many sections of a file, of one kind; `starts` and `ends` ascend and have the offsets of each."""
+    """Many sections of the file `source`, of one kind; `starts` and `ends` ascend and have the offsets of each."""
 
     def __init__(
         self,
@@ -323,7 +323,7 @@ def _each(parts: Iterable[SectionItem]) -> Iterator[Section]:
 
 
 def _place(part: SectionItem) -> tuple[int, int]:
-    """Return start and end of a section or run, for sorting."""
+    """Return start and end of a section or run (`part`), for sorting."""
     return part.span.start, part.span.end
 
 

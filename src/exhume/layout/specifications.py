@@ -144,7 +144,10 @@ def _described(around: Sequence[Mapping[str, Any]]) -> dict[str, FieldDoc]:
 
 
 def _enum_docs(around: Sequence[Mapping[str, Any]]) -> dict[str, dict[int, FieldDoc]]:
-    """Return the documentation of the enum values that a type can use: its own, and those of enclosing types."""
+    """Return the documentation of the enum values that a type can use: its own, and those of enclosing types.
+
+    `around` are these types, the outermost first.
+    """
     found: dict[str, dict[int, FieldDoc]] = {}
     for content in around:
         for name, values in content.get("enums", {}).items():

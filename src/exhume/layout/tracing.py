@@ -273,7 +273,7 @@ class Lazily(Sequence[Any]):
             self._release()
 
     def add_rows(self, starts: Sequence[int], end: int) -> None:
-        """Add many consecutive elements."""
+        """Add many consecutive elements, which begin at `starts`; the last ends at `end`."""
         self.found.extend(starts, end)
         self._release()
 
@@ -284,7 +284,7 @@ class Lazily(Sequence[Any]):
 
 
 class Beginnings(Sequence[tuple[int, int | None]]):
-    """Start and end of each element of a list; the end is None for one that was not read completely."""
+    """Start and end of each element of a list (`of`); the end is None for one that was not read completely."""
 
     def __init__(self, of: Lazily) -> None:
         self._of = of

@@ -21,7 +21,9 @@ from exhume.compiler.refusal import UnsupportedError
 class ClassEmitter(Statements):
     """Emits the class of one type: slots for fields, properties for instances.
 
-    `loose`, an attribute of `Code`, states that bits are read at any position in a byte (`bit` is that position).
+    From the base classes: `local` is the variable of a field, `path` the code of its path in errors, `read_field` reads
+    it, `named_value` is its value as users see it; `align` moves `bit` to the byte at `at`; `loose`: bits are read one
+    field at a time; `traces`: the class is for `explain`.
     """
 
     counts: bool

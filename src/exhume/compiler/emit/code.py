@@ -61,6 +61,8 @@ class Code(abc.ABC):
         item: Code and kind of `_` in an expression; None where there is none.
         moved: Code for the current position, if it is not `at`.
         bounded: Code of the size that was just found not to pass the end, else "".
+
+    In the methods, `level` is how strongly the code around an expression binds: what binds less gets parentheses.
     """
 
     asked: int  # variables `asked0`, `asked1`, ... that were written
@@ -277,7 +279,7 @@ class Code(abc.ABC):
         return long and family(combined(self.kind(expr))) in ("text", "bytes", "sequence")
 
     def weighed(self, expr: ex.Expr, level: int = 0, times: int = 1) -> str:
-        """Return an expression as Python; if its value may be long, the code subtracts the length from the budget."""
+        """Return an expression as Python; if its value may be long, the code charges its length, `times` times."""
         if not self._is_long(expr):
             return self._code(expr, level)
         many = f", {times}" if times > 1 else ""

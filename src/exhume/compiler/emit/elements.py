@@ -154,7 +154,10 @@ class Element(ElementExpressions):
                     continue
 
     def variable(self, name: str, kind: str, start: str = " = 0") -> str:
-        """Declare a C variable at the beginning of the function; return its name, which starts with the prefix."""
+        """Declare a C variable of the type `kind` at the beginning of the function; return its name, with the prefix.
+
+        `start` is the code of its first value.
+        """
         self.variables[f"{self.prefix}{name}"] = f"{kind} {self.prefix}{name}{start}"
         return f"{self.prefix}{name}"
 
@@ -357,7 +360,10 @@ class Element(ElementExpressions):
         self._span(field, at, end)
 
     def _nested(self, field: Field, kind: Structure, bounded: ex.Expr | None) -> None:
-        """Emit statements that read a structure in place, within its size if it has one, and add its columns."""
+        """Emit statements that read a structure in place, within its size if it has one, and add its columns.
+
+        `bounded` is a size known to fit the data, or None.
+        """
         if "valid" in field.raw:
             raise UnsupportedError("this is not supported by compiled code")
         rest, base = self.variable(f"{field.id}_rest_", "int64_t"), ""

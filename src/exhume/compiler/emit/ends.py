@@ -8,7 +8,7 @@ the parts of an element that determine its size. When an element does not fit, i
 fault. The table `ENTRIES` has the readers of single elements by the value in `switch-on`.
 
 Elements are structures of several types (`switch-on`), their cases. Lengths of cases are sums of constants and of
-multiples of counts: `{"1": 8, "n": 4}` stands for 8 + 4 * n bytes.
+multiples of counts: `{"1": 8, "n": 4}` stands for 8 + 4 * n bytes.  A `fixed` case has a length that needs no reading.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ class _SkipFunction(Reader):
     joins_optional = False
 
     def __init__(self, around: _EndsFunction, kind: Structure) -> None:
+        """Pass one structure of the list for which `around` finds the ends."""
         super().__init__(around.module, kind.type)
         self.given = dict(zip(kind.type.params, map(around.code, kind.arguments), strict=True))  # as code
         self.fixed_length = True  # until a field has to be read to know the length

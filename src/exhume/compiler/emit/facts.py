@@ -394,7 +394,10 @@ def _is_number(kind: Kind) -> bool:
 
 
 def _tiles(type: Type, inside: frozenset[Type]) -> bool:
-    """Return whether a structure, once read, claims every byte between its start and its end."""
+    """Return whether a structure, once read, claims every byte between its start and its end.
+
+    Types in `inside`, here and below, are being examined already: they may contain each other.
+    """
     if type in inside:  # being examined already: its other fields decide
         return True
     inside |= {type}

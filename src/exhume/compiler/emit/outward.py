@@ -156,7 +156,7 @@ class OutwardScan(Scan):
         return None
 
     def known_before(self, steps: list[str]) -> str:
-        """Return the variable for a field outside of the rows, read once.
+        """Return the variable for a field outside of the rows, read once; `steps` are the names that lead to it.
 
         Raises `UnsupportedError` if rows may change it.
         """

@@ -97,7 +97,10 @@ class PackedReader:
             self.lines.add(f"{kept} = {code}")
 
     def _inner(self, inner: tuple[Packed, ...], id: str, value: str, prefix: str, *, repeated: bool) -> Iterator[str]:
-        """Emit statements that make the structures of a field; yields the variables that they are in."""
+        """Emit statements that make the structures `inner` of the field `id` of the structure in the variable `value`.
+
+        Yields the variables that they are in, whose names begin with `prefix`.
+        """
         for number, one in enumerate(inner):
             name = f"{prefix}{id}_{number}" if repeated else f"{prefix}{id}"
             local = self._local(name)

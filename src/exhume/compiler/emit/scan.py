@@ -4,6 +4,11 @@ A `Scan` writes the statements that read an element of a list into variables, an
 (see `columns`).  `foreign` specifications are those of users.  Elements that have no columns raise
 `UnsupportedError` here, and are then read as objects.
 
+Inherited: `above_path` begins the paths of errors; `bounded` is the code of a size that was found to fit; `sized_end`
+checks a size, and returns the code of where its bytes end; `find_mark` finds a terminator, and returns the code of the
+end of the bytes and the statement that passes it; `read_field` reads a field into a variable; `count_numbers` puts the
+number of elements into `many`.
+
 For a type with `-element: true`, `flat_text` writes a function that returns its fields:
 
     flat_block(view, at, end) -> (after, ...)

@@ -24,7 +24,12 @@ class SingleValue(Values):
 
     The parameter `into` is the name of that variable, `path` is code for the field's path in errors; with `bare`, an
     enclosing reader adds the path.  `stop` and `base` are code for where the stream of a structure ends and starts;
-    `base` is None if it is the stream around.  `moved`, `loose`, `bounded`: see `Code`.
+    `base` is None if it is the stream around.
+
+    From the base classes: `align` moves `bit` to the byte at `at`; `above` is the code of `_self`, `_root`, `_parent`;
+    `sized_end` checks a size, and returns the code of where its bytes end; `taken` is an expression that is checked to
+    have a kind; `moved` is the code of the position that arguments see; `loose`: bits are read one field at a time;
+    `bounded`: code of a size that was found to fit.
     """
 
     def _read_one(self, field: Field, kind: Kind, into: str, path: str, *, bare: bool = False) -> None:

@@ -30,6 +30,10 @@ class Statements(SingleValue):
     that `bit` is always up to date, `loose` that single bit fields are being read, `strays` that `at` may be past the
     end, `traces` that parts read before an error are kept; `nested` that the elements of a list may be structures,
     whose errors get their paths from the loop.
+
+    From the base classes: `above` is the code of `_self`, `_root` or `_parent`, `_parent_of` that of the parent of a
+    field's structure; `item` and `index` are the code of `_` and `_index`; `above_path` begins the paths of errors;
+    `charge` and `step` take from the budgets; `align` moves `bit` to the byte at `at`.
     """
 
     def local(self, field: Field) -> str:

@@ -23,9 +23,9 @@ class Rules(Code):
     """Emits code that raises `LayoutError` for values that `valid` does not allow."""
 
     def check(self, field: Field, into: str, path: str, start: str, stop: str = "") -> None:
-        """Emit statements that raise `LayoutError` for a value that `valid` does not allow.
+        """Emit statements that raise `LayoutError` for the value in `into` if `valid` does not allow it.
 
-        The parameters are those of `_rule`.
+        `path`, `start` and `stop` are code: the path of the field, and where its bytes start and end (see `_rule`).
         """
         valid = field.raw["valid"]
         rules = valid if isinstance(valid, dict) else {"eq": valid}
@@ -102,7 +102,8 @@ class Rules(Code):
 class Values(Rules):
     """Emits code that reads bytes, strings and bits.
 
-    The parameter `into` is the name of the variable that gets the value, `path` is code for the field's path in errors.
+    The parameter `into` is the name of the variable that gets the value, `path` is code for the field's path in errors,
+    `mark` a terminator, `type_name` the field's type as specified, `stop` code for where bytes end.
     """
 
     strays = False

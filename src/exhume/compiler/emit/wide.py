@@ -50,6 +50,11 @@ class WideScan(OutwardScan):
 
     `outer` is the scan of the structure around this one within the row (None for the row itself), `row` that of the
     whole row: its `constants` are fields around the rows, read once, and its `failures` counts cases without columns.
+    `inner` has the scans of structures that were read in place, by field, `item` the code of `_`.
+
+    Parameters: `into` is the variable of a value, `path` code for its path in errors; `stop` and `base` are code for
+    where its bytes end and start (`base` None: without a size); `type_name` is its type as specified; `sized`: the field
+    states a size.  `bare` is not used here.
     """
 
     item: tuple[str, Kind] | None

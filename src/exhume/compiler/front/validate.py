@@ -3,7 +3,8 @@
 Specifications become code that is run.  So every name is checked against Kaitai's rule, and every key and value
 against its type, before any code is written; only strings are left, and these are only ever written as constants.
 
-Each function checks one part; `where` is the path of that part, for messages.  All raise `UnsupportedError`.
+Each function checks one part; `where` is the path of that part, for messages, `raw` has its keys as in the YAML,
+`found` is a value that may be of any kind.  All raise `UnsupportedError`.
 """
 
 from __future__ import annotations

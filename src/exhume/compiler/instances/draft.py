@@ -38,7 +38,11 @@ class NotYetError(Exception):
 
 
 class Draft(Solver):
-    """A walk over bytes that are drawn while they are read; the base of `InstanceBuilder`."""
+    """A walk over bytes that are drawn while they are read; the base of `InstanceBuilder`.
+
+    `key` is a variable: a word (`value`, `bytes`, `count` or `size`) and a path.  `one` is the field that an expression
+    belongs to, `scope` its context.
+    """
 
     virtual: int
     """Last position that `fresh` returned."""

@@ -50,7 +50,14 @@ class DrawnInstance:
 
 
 class InstanceBuilder(Structures):
-    """Draws one instance of a type, in passes until everything fits."""
+    """Draws one instance of a type, in passes until everything fits.
+
+    Inherited from `Draft`: `drawn` has drawn values by path and purpose, `pins` those that corrections require, `sizes`
+    the sizes of streams by path ("": the instance); `natural` is the size that the content of a stream needs.
+    `reasons` and `sizers` have the conditions and sizes of fields by path, with their context, and `variables` returns
+    what these depend on.  `changed`: a correction was made in this pass; `waited` counts failed passes in sequence that
+    were only followed by corrections, `missed` the redrawings.  `memo` returns what was drawn before, or draws it.
+    """
 
     def instance_of(self) -> DrawnInstance:
         """Draw until everything fits; raise `NoneDrawnError`."""
@@ -192,7 +199,10 @@ class InstanceBuilder(Structures):
 
 
 def draw(type: Type, chance: RandomChoices, arguments: list[Any] | None = None) -> DrawnInstance:
-    """Return a random instance of a type; raises `NoneDrawnError`."""
+    """Return a random instance of a type, with choices by `chance`; raises `NoneDrawnError`.
+
+    `arguments` are the parameters of the type; None: they are drawn, too.
+    """
     return InstanceBuilder(type, chance, arguments, uses_for(type)).instance_of()
 
 
@@ -281,7 +291,10 @@ class Invalid:
 
 
 def spoil(type: Type, drawn: DrawnInstance, chance: RandomChoices) -> Invalid:
-    """Return an instance with one rule broken.  Raises `NoneDrawnError` if every attempt breaks another rule first."""
+    """Return an instance with one rule broken, chosen by `chance`.
+
+    Raises `NoneDrawnError` if every attempt breaks another rule first.
+    """
     kinds = sorted({rule.rule for rule in drawn.rules} | ({"checksum"} if drawn.sums else set()))
     for number in range(TRIED if kinds else 0):
         kind = chance.choice(kinds)

@@ -1,7 +1,18 @@
 """Drawing the bytes of a field: numbers, bits, bytes and text, unless the bytes are already decided.
 
-A number that nothing has decided follows from its bounds and from its use in expressions (`FieldUse`).  See `draft`
-for pins, keys and cells, and `walk` for the parameters of the methods.
+A number that nothing has decided follows from its bounds and from its use in expressions (`FieldUse`).
+
+Parameters: `one` is the field that is drawn, `node` the structure that it is in, `scope` the context of its expressions
+(with its path and offset), `stream` the bytes that it is in, `at` an offset, `raw` a field of bytes, `low` and `high`
+the bounds of a number, both included.
+
+Inherited from `draft`: `memo(path, purpose, draw)` returns what was drawn before, or draws it; `drawn` has it all;
+`chance` draws.  A key is a variable: a word and a path.  `pins` has values that a correction requires, by key; `cells`
+the known bytes by offset; `settled` the paths whose bytes were known before; `raws` the fields of bytes by path, and
+`owners` the path of the first by start and size; `uses` how expressions use a field; `sizes` the sizes of streams by
+path.  `room` returns whether bytes fit their stream, which is longer in the next pass if not; `fresh` is an offset
+apart from all others; `fix_up` corrects values so that an expression is right; `ask` is its value.  `failed` counts
+failed corrections by path.  `small`: draw small values; `changed`: another pass is needed.
 """
 
 from __future__ import annotations

@@ -1,7 +1,19 @@
 """Draws random structures, substreams (fields with a size of their own) and repeated fields.
 
 The sizes, positions and counts that the format stores are corrected afterwards, so that they match the content; see
-`draft` for how passes and corrections work, and `walk` for the parameters of the methods.
+`draft` for how passes and corrections work.
+
+Parameters: `one` is the field that is drawn, `node` the structure that it is in, `scope` the context of its expressions
+(with its path and offset), `stream` the bytes that it is in, `inner` those that it has to itself, `at` an offset.
+
+Inherited: `memo(path, purpose, draw)` returns what was drawn before, or draws it; `chance` draws.  `variables` returns
+what an expression depends on, `solution` values of these that make it right; `apply` pins them (`pins`), and `fix_up`
+does all of that.  `room` returns whether bytes fit their stream, which is longer in the next pass if not; `touch` notes
+that it has to contain them; `natural` is the size that its content needs; `sizes`, `grow` and `shrink` change its size;
+it is `stiff` if its size is taken as stated, `pinned` if that cannot change.  `fresh` is an offset apart from all
+others.  `cells` has the known bytes by offset, `known` structure and field of each value by path, `settled` the paths
+whose bytes others decide, `placed_now` the variables that stay in this pass.  `failed` counts impossible corrections by
+path, `read` the structures of the pass.  `small`: draw small values; `changed`: another pass is needed.
 """
 
 from __future__ import annotations

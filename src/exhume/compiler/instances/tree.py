@@ -35,7 +35,10 @@ class BrokenError(Exception):
     def __init__(
         self, path: str, at: int, rule: str, why: str = "", expr: ex.Expr | None = None, scope: Scope | None = None
     ) -> None:
-        """Describe the rule that the value at `path`, offset `at`, breaks; `expr` in `scope` is its expression."""
+        """Describe the rule that the value at `path`, offset `at`, breaks; `expr` in `scope` is its expression.
+
+        `why` is for the message.
+        """
         super().__init__(f"{path} at {at}: {why or rule}")
         self.path = path
         self.at = at
@@ -130,7 +133,7 @@ class Rule:
 
 @dataclass(frozen=True, repr=False, slots=True)
 class ChecksumField:
-    """A checksum that was read: its offsets, and the ranges of the data that it covers, in sequence."""
+    """A checksum that was read: its offsets, and the ranges of the data that it covers (`pieces`), in sequence."""
 
     path: str
     field: Field
@@ -144,7 +147,10 @@ class ChecksumField:
 
 
 class Evaluator(ABC):
-    """Computes expressions over `data`; the reader supplies the values of fields (`get`)."""
+    """Computes expressions over `data`; the reader supplies the values of fields (`get`).
+
+    `scope` is the context of an expression, `raw` a field of bytes, `id` the name of a field of the structure `node`.
+    """
 
     def __init__(self, data: bytes) -> None:
         self.data = data

@@ -5,7 +5,8 @@ random instances of a specification (`exhume.compiler.instances.draw`) extend th
 yet.
 
 Parameters: `one` is the field that is read, `node` the structure that it is in, `scope` the context of its
-expressions (with its path and position), `stream` the bytes that it is read from, `at` the offset in the data.
+expressions (with its path and position), `stream` the bytes that it is read from, `at` the offset in the data, `raw` a
+field of bytes.  `ask` and `value` compute an expression, `plain` looks up the bytes of a raw value.
 """
 
 from __future__ import annotations

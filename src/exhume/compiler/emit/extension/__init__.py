@@ -129,7 +129,10 @@ def _rows(every: dict[str, Source], found: dict[tuple[str, str], str]) -> Iterat
 
 
 def _uncovered(every: dict[str, Source], found: dict[tuple[str, str], str]) -> dict[tuple[str, str], str]:
-    """Return the functions that have no compiled form, with the reason."""
+    """Return the functions of `found` that have no compiled form, with the reason, by module and name.
+
+    `every` has all modules by id, `found` the names of the C functions by module and name of the reader.
+    """
     wrong = {}
     for key, name in found.items():
         try:

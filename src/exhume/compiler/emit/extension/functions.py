@@ -49,7 +49,11 @@ ROUNDS = 12
 
 
 class Function(Statements):
-    """One function of the interpreted readers, translated to Cython."""
+    """One function of the interpreted readers, translated to Cython.
+
+    `lines` is the output, `arguments_` has the names of its arguments; `scanned` is the class of columns that it fills,
+    None if it reads one structure; `is_instance`: it is a property; `expr` is code and kind of an expression.
+    """
 
     def __init__(
         self,

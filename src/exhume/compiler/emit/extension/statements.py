@@ -35,7 +35,11 @@ from exhume.compiler.emit.extension.texts import TextStatements, parts
 
 
 class Statements(TextStatements):
-    """Python statements of one function, translated to Cython; the output is in `lines`."""
+    """Python statements of one function, translated to Cython; the output is in `lines`.
+
+    `found` is a compiled reader by module and name, `nodes` are Python statements.  `expr` is code and kind of an
+    expression; `object`, `truth`, `place` and `word` are its code as an object, a condition, a position or a number.
+    """
 
     def __init__(self, source: Source, every: dict[str, Source], table: Table) -> None:
         """Translate functions of the module `source`; `every` has all modules by id, `table` the shared constants."""
@@ -404,9 +408,8 @@ class Statements(TextStatements):
     def _push(self, add: str, value: ast.expr) -> None:
         """Emit the statement that appends a value to a column, such as `refuse(push4(&v3, v4, least, most))`.
 
-        `add` is the variable that has the column's `append` in the Python code.  `push8` takes any word, and `pusho` an
-        object, with whether the numbers have a sign.  Raises `UncoveredError` for a number of a kind that the array of
-        the column does not take.
+        `add` is the column's `append` in Python.  `push8` takes a word, `pusho` an object, and whether numbers have a
+        sign.  Raises `UncoveredError` for a number of a kind that the array of the column does not take.
         """
         code, into = self.columns[add], self.variable(add)
         text, kind = self.expr(value)

@@ -52,6 +52,7 @@ class TextStatements(Expressions):
     """Statements that cut out and decode text, translated to Cython without an object for the bytes."""
 
     def __init__(self, source: Source, every: dict[str, Source], table: Table) -> None:
+        """Translate a function of `source`; `every` has all modules by id, `table` the objects that it uses."""
         super().__init__(source, every, table)
         self.lines: Lines = Lines()
         self.unused: frozenset[str] = frozenset()
