@@ -115,7 +115,7 @@ def invalid_instances(
 ) -> st.SearchStrategy[InvalidInstance]:
     """Return a strategy of data that would be an instance of a type except for one broken rule.
 
-    Propagates errors from `instances`.
+    The parameters are those of `instances`, whose errors are propagated.
     """
     _refuse_what_is_not_drawn(type)
     given = None if arguments is None else list(arguments)

@@ -70,7 +70,7 @@ def _exact(part: Any, where: str) -> None:
     elif isinstance(part, list):
         for one in part:
             _exact(one, where)
-    elif type(part) is int and abs(part) > 1 << 53:
+    elif type(part) is int and abs(part) > 1 << 53:  # JSON may have numbers as doubles
         raise UnsupportedError(f"{part} may have lost digits: write a number of this size between quotes", where)
 
 
@@ -102,9 +102,9 @@ def paused_texts(
 ) -> dict[str, str] | None:
     """Return `texts` with the reader that leads to a list replaced by one that stops there, for reading in batches.
 
-    `texts` are the modules that `compile_foreign` made of `specs` and `given`, `id` is the specification at whose root
-    `steps`, the names of the fields that lead to the list, begin; see `exhume.compiler.emit.modules`.  None if the list
-    cannot be read in batches.
+    `texts` are the modules that `compile_foreign` made of `specs` and `given`.  `steps` are the names of the fields
+    from the root of the specification `id` to the list; see `exhume.compiler.emit.modules`.  None if the list cannot be
+    read in batches.
     """
     model = Model(with_columns(specs, given), foreign=True, given=given)
     found = pausing(model, steps, model.schemas[id])  # the list, and the type that has it

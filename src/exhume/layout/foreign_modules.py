@@ -2,7 +2,7 @@
 
 A specification of a user becomes a package, a set of modules that are in memory only: one for each specification
 (`<id>`, with readers), `_layout` (what they share), `_given` (objects of the caller) and perhaps `_plain` (the fast
-readers that traced ones, which record positions, use).  `load` makes it; an import hook (`_Finder`) provides its
+readers, in a package of traced ones, which record positions).  `load` makes it; an import hook (`_Finder`) provides its
 modules.
 
 The results of a compilation to an extension module are kept for the next time: readers as code, and the plan of the
@@ -140,7 +140,10 @@ def _needed(package: str) -> dict[str, Any]:
     """Return the built-in names that the code of a package may use, with an import that finds only listed modules."""
 
     def imported(name: str, within: Any = None, local: Any = None, wanted: Any = (), level: int = 0) -> Any:
-        """Import a listed module for the code of the package; raises `ImportError` for all others."""
+        """Import a listed module for the code of the package; raises `ImportError` for all others.
+
+        The parameters are those of `__import__`: `wanted` are the names after `import`, `level` is the number of dots.
+        """
         known = IMPORTS if level == 0 else _PACKAGES[package] if level == 1 else ()
         if not set((name,) if name else wanted) <= set(known):  # `from . import x` has no name
             raise ImportError(f"compiled readers do not import {name!r}")

@@ -84,8 +84,8 @@ class SpecificationRows:
     def reader(self, rows: int = BATCH_ROWS, *, warns: bool = False) -> Any:
         """Return the rows as a `pyarrow.RecordBatchReader`; the source is closed after the last.
 
-        With `warns`, an `UnreadWarning` names columns with values that cannot be computed and that the schema, which
-        is made with the first batch, does not name.
+        The schema is made with the first batch, and names its columns with values that cannot be computed.  With
+        `warns`, an `UnreadWarning` names those of later batches.
         """
         check_rows(rows)
         tabulator, batches = self._streamed(rows) or self._sliced(rows)

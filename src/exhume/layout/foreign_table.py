@@ -3,8 +3,8 @@
 A row is an element of the repeated field; a batch is some thousand rows.  Each field is a column with its name and
 width.  Bytes and strings are kept as they are; a value of an enum becomes its name (or its number as text, if it has
 none), a structure becomes a struct, everything repeated a list.  A field that is one of several (`switch-on`)
-becomes a struct with a field for each of them, null except for the one that it is; numbers of different widths share
-one. Computed instances are columns, too; a value that cannot be computed is null, and named in `Tabulator.unread`.
+becomes a struct with a field for each of these; all but one are null.  Numbers of different widths share a field.
+Computed instances are columns, too; a value that cannot be computed is null, and named in `Tabulator.unread`.
 Fields without a column are in `Tabulator.omitted`.
 """
 
@@ -326,7 +326,7 @@ def _computed(type: Type) -> list[Described]:
 
 
 def _numeric(pa: Any, kind: Kind) -> Any:
-    """Return the type of a column of numbers; None if it depends on their values."""
+    """Return the type of a column of numbers in pyarrow (`pa`); None if it depends on their values."""
     if kind == BOOL or (isinstance(kind, Bits) and kind.width == 1):
         return pa.bool_()
     if isinstance(kind, Bits):

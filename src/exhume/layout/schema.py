@@ -257,7 +257,7 @@ class Explainer:
         self._broken_off(made, place)
 
     def _broken_off(self, made: Field, place: dict[str, Any]) -> None:
-        """Mark a field that could not be read completely; its span covers the part that could be read."""
+        """Mark the field `made` if it could not be read completely; its span covers the part that could be read."""
         if "start" not in place or "end" in place:
             return
         made.note = STOPPED

@@ -190,7 +190,7 @@ class PlacedRun(Run):
 
 
 class SectionRun(PlacedRun):
-    """Many consecutive sections of a file, none of them unread or nested.
+    """Many consecutive sections of the file `source`, none of them unread or nested; see `Run` for the rest.
 
     `bounds` has the offset of each section, and the end of the last.  `claims(first, last)` returns whether every
     byte of the sections `[first, last)` whose stored bytes have a schema belongs to a field; False is not a verdict.
@@ -318,7 +318,7 @@ def _clipped(parts: Iterable[SectionItem], end: int) -> Iterator[SectionItem]:
 
 
 def _each(parts: Iterable[SectionItem]) -> Iterator[Section]:
-    """Return all sections, those of runs one by one."""
+    """Return all sections of `parts`, those of runs one by one."""
     return chain.from_iterable(part if isinstance(part, Run) else (part,) for part in parts)
 
 

@@ -274,6 +274,7 @@ def _yaml(value: Any) -> str:
 
     Dumper.add_representer(str, Dumper.represent_str)
 
+    # So wide that no string is folded.
     text: str = yaml.dump(value, Dumper=Dumper, sort_keys=False, allow_unicode=True, width=1 << 20)
     return text
 

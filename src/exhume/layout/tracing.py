@@ -40,7 +40,7 @@ class Places(Sequence[dict[str, Any]]):
     def __init__(self, stream: Any, first: int, width: int, walked: Callable[[int, int], Iterator[int]]) -> None:
         """An array at `first` in `stream`; `width` is the size of each element in bytes, 0 if they differ.
 
-        `walked(index, at)` yields where the elements end, from the one with that index on, which starts at `at`.
+        `walked(index, at)` yields the end of each element from number `index` on, which starts at `at`.
         """
         self.stream = stream
         self._first = first
@@ -121,7 +121,7 @@ class Places(Sequence[dict[str, Any]]):
         return known
 
     def _ended(self, at: int, find: Callable[[Sequence[int], int], int]) -> int:
-        """Return how many elements end before a position, or up to it; see `starting`."""
+        """Return how many elements end before a position, or up to it; see `starting` for `find`."""
         number = find(self._starts, at) - 1
         if number < 0:
             return 0

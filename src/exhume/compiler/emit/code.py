@@ -292,6 +292,7 @@ class Code(abc.ABC):
         constant = any(isinstance(one, ex.Literal) and isinstance(one.value, int) for one in both)
         match expr.op:
             case "<<":
+                # A number that does not grow may be shifted by a constant of at most 64.
                 return not (isinstance(expr.right, ex.Literal) and 0 <= expr.right.value <= 64 and bounded[0])
             case "*":
                 return not constant or not all(bounded)
@@ -439,6 +440,6 @@ class Code(abc.ABC):
             if many:
                 lines[first] = lines[first].replace("-= 1", f"-= {many}")
             else:
-                del lines[first : first + 3]
+                del lines[first : first + 3]  # the lines that were added above
 
         return weigh

@@ -10,13 +10,13 @@ their start and end.  A field that is absent (`if`) is 0 in its column.  Where t
 hold the rows before that place; `problem` reports the fault, and `resume_at` where the first row that is not held
 begins.
 
-A `Scan` writes the statements that read one row.  Own specifications of exhume have plain rows; those of users
-(`foreign`) may have wide ones, with choices and lists (`WideScan`), and pay each row from a budget, `run`.
+A `Scan` writes the statements that read one row; `scan`, in the functions, is one that has done so.  Own specifications
+of exhume have plain rows; those of users (`foreign`) may have wide ones, with choices and lists (`WideScan`), and pay
+each row from a budget, `run`.
 
 Compiled code for columns and flat elements is one Cython module for all types with `-columns: true` or `-element:
-true`.  Each function for columns takes the rows that fit, as far as they do, and returns where it stopped. A row
-that does not fit is left to the interpreted loop, which starts there and reports the problem, so that errors are
-written in one place.
+true`.  Each function for columns reads rows until one does not fit, and returns where it stopped.  The interpreted
+loop starts there and reports the problem, so that errors are written in one place.
 """
 
 from __future__ import annotations
@@ -294,7 +294,7 @@ def _filled(scan: Scan, type: Type) -> tuple[list[str], list[str]]:
     head.add("first = at")
     head.lines += bind.lines
     tail = Lines()
-    tail.depth = 3
+    tail.depth = 3  # as the statements that read a row
     if run:  # a row is a step, and more for long rows
         held = sum(array(code).itemsize for _, code, _ in scan.columns)
         tail.add(f"run.steps -= {1 + held // BYTES_OF_A_STEP}", "if run.steps < 0:", "    raise run.over(first)")

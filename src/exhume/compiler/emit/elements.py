@@ -288,8 +288,9 @@ class Element(ElementExpressions):
         self._check(field)
 
     def _sized(self, size: ex.Expr, bounded: ex.Expr | None) -> None:
-        """Emit statements that put a size into `size` and, unless it is `bounded`, check that the bytes left are that
-        many.
+        """Emit statements that put a size into `size` and check that this many bytes are left.
+
+        There is no check if it equals `bounded`, a size that is known to fit.
         """
         folded = without_rest(ex.fold(size))
         self.lines.add(f"size = {self.code(size)}")

@@ -3,12 +3,12 @@
 One module per specification: an `IntEnum` for each enum, made when it is first imported, and for each type a class
 (at run time a plain namespace, which takes less time to make) with
 
-- `size`: its bytes, where that is fixed, or `most` where only what is absent makes it shorter;
+- `size`: its bytes, if their number is fixed, or `most`: those with all optional fields, if only these may be absent;
 - `at.<field>`: start and end of a field at a fixed place from the start of the type;
 - `shift.<field>`: how far a bit field, or an instance that is some bits of the type's only number, is shifted in it;
 - `<instance>(word)`: for a type that is one number, the value that an instance derives from that number;
 - `each.<field>`: bytes of each element of a repeated field;
-- `before_end.<instance>`: how many bytes before the end of the stream an instance starts and ends, where that is fixed;
+- `before_end.<instance>`: distances of start and end of an instance from the end of the stream, in bytes, if fixed;
 - `form.<instance>`: the `struct` format of an instance that is a number, or of each number if it is repeated;
 - `means.<instance>`: the bytes that a field has to be for the instance to be true;
 - `cases.<field>`: the values for which a field has a type of its own (`switch-on`);

@@ -357,9 +357,10 @@ def module_text(
     untraced: UntracedReaders | None = None,
     paused: Field | None = None,
 ) -> str:
-    """Return the module of one specification, by its root type `schema`; the parameters are those of `Module`.
+    """Return the module of one specification, by its root type `schema`.
 
-    The reader of the type that has the list `paused` stops there.
+    `needs` has the arguments that each reader takes.  `traced` readers record positions; `untraced` are facts about the
+    fast readers that these may call.  The reader of the type that has the list `paused` stops there.
     """
     module = Module(schema, needs, traced=traced, untraced=untraced, paused=paused)
     parts = [part for type in schema.all() for part in _parts(module, type)]

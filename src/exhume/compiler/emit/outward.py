@@ -106,7 +106,7 @@ class OutwardScan(Scan):
         bits = 8 * kind.size if isinstance(kind, Integer) else kind.width if isinstance(kind, Bits) else 0
         if not 1 < bits < 63:
             return code
-        # Compiled code computes with numbers of this width.
+        # Compiled code relies on this width.  It has wider numbers as objects, and a single bit is a truth value.
         signed = isinstance(kind, Integer) and kind.signed
         least, most = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
         return f"{self.module.helper('word')}({code}, {least}, {most})"

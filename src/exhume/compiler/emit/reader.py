@@ -377,7 +377,7 @@ class Reader(Statements):
         return isinstance(kind, Bits) or fixed_bytes(field)
 
     def _joins(self, waiting: list[Field], field: Field) -> bool:
-        """Return whether a field can be read together with those before it: numbers, or bits, of the same order."""
+        """Return whether a field can be read with those that are `waiting`: numbers, or bits, of the same order."""
         if not waiting or len(waiting) >= MOST_AT_ONCE or not self.fixed(field):
             return False
         last, kind = waiting[-1].one, field.one

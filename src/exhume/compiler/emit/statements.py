@@ -26,10 +26,11 @@ from exhume.compiler.refusal import UnsupportedError
 class Statements(SingleValue):
     """Emits code that reads a field into a variable, in readers and properties.
 
-    The parameter `into` is the name of that variable, `path` is code for the field's path in errors.  `counts` states
-    that `bit` is always up to date, `loose` that single bit fields are being read, `strays` that `at` may be past the
-    end, `traces` that parts read before an error are kept; `nested` that the elements of a list may be structures,
-    whose errors get their paths from the loop.
+    The parameter `into` is the name of that variable, `path` is code for the field's path in errors.  `nested`: the
+    elements of a list may be structures, whose errors get their paths from the loop.
+
+    Switches: `counts`: `bit` is always up to date; `loose`: bit fields are read one at a time; `strays`: `at` may be
+    past the end; `traces`: parts read before an error are kept.
 
     From the base classes: `above` is the code of `_self`, `_root` or `_parent`, `_parent_of` that of the parent of a
     field's structure; `item` and `index` are the code of `_` and `_index`; `above_path` begins the paths of errors;

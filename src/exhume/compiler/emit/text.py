@@ -303,6 +303,7 @@ def written_doc(text: str) -> list[str]:
     """
     lines: list[str] = []
     for number, part in enumerate(text[: refusal.DOC].strip().split("\n\n")):
+        # With indentation and quotation marks, 112 characters are less than a line of 120.
         lines += ([""] if number else []) + textwrap.wrap(" ".join(part.split()), 112)
     if not lines:
         return []

@@ -53,8 +53,8 @@ class WideScan(OutwardScan):
     `inner` has the scans of structures that were read in place, by field, `item` the code of `_`.
 
     Parameters: `into` is the variable of a value, `path` code for its path in errors; `stop` and `base` are code for
-    where its bytes end and start (`base` None: without a size); `type_name` is its type as specified; `sized`: the field
-    states a size.  `bare` is not used here.
+    where its bytes end and start (`base` None: without a size); `type_name` is its type as specified; `sized`: the
+    field states a size.  `bare` is not used here.
     """
 
     item: tuple[str, Kind] | None

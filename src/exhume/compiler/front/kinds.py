@@ -45,6 +45,7 @@ _BITS = re.compile(r"b([0-9]+)(le|be)?$")
 def primitive(name: str, owner: Type, enum: Enum | None = None, *, stored: bool = True) -> Kind | None:
     """Return the kind of a built-in type; None for names of structures.
 
+    `owner` is the type that it is used in, whose byte order it has if its name states none; `enum` names its values.
     Raises `UnsupportedError` if the byte order of a `stored` number is not stated.
     """
 
@@ -322,7 +323,7 @@ def _is_byte(expr: ex.Expr, here: Type, item: Kind) -> bool:
 
 
 def _common(kinds: list[Kind], what: str) -> Kind:
-    """Return the kind that all of some are; raises `UnsupportedError` if they have none in common."""
+    """Return the common kind of `kinds`; raises `UnsupportedError`, which begins with `what`, if they have none."""
     found = united(kinds)
     enums = [enum_of(one) for one in map(combined, kinds) if family(one) not in ("unknown", "absent")]
     if any(enums) and any(one is not enums[0] for one in enums):
@@ -345,7 +346,7 @@ def same_enum(left: Kind, right: Kind) -> bool:
 
 
 def operation(op: str, left: Kind, right: Kind) -> Kind:
-    """Return the kind of an operator's result; raises `UnsupportedError` for operands that it does not take."""
+    """Return the kind of `left op right`; raises `UnsupportedError` for operands that the operator does not take."""
     one, other = family(left), family(right)
     if "enum" in (one, other) and (op not in ("==", "!=") or not same_enum(left, right)):
         raise UnsupportedError(
@@ -371,7 +372,7 @@ def operation(op: str, left: Kind, right: Kind) -> Kind:
 
 
 def _named(id: str, here: Type, item: Kind) -> Kind:
-    """Return the kind of a name in an expression of the type `here`; `item` is the kind of `_`."""
+    """Return the kind of the name `id` in an expression of the type `here`; `item` is the kind of `_`."""
     if id == "_":
         return item
     if id in ("_index", "_sizeof", REST.id):
@@ -427,7 +428,10 @@ def _element(of: Kind, at: Kind) -> Kind:
 
 
 def _called(of: Kind, name: str, given: list[Kind]) -> Kind:
-    """Return the kind of the result of a method call.  Raises `UnsupportedError` if there is no such method."""
+    """Return the kind of the result of a method call, with arguments of the kinds `given`.
+
+    Raises `UnsupportedError` if there is no such method, or if it takes other arguments.
+    """
     of = combined(of)
     known = CALLS.get(family(of), {})
     if name not in known and name in MEMBERS[family(of)]:

@@ -160,8 +160,8 @@ class Enum:
 class ExternalNames:
     """Names whose meaning the caller of the compiler provides.
 
-    `types` are opaque types that a reader of the caller reads, `specs` those that another specification defines (by its
-    id), and `process` the routines of that key.
+    `types` are opaque types, which the caller reads.  `specs` has types that another specification defines, with its
+    id.  `process` has the names of routines for the key `process`.
     """
 
     types: frozenset[str] = frozenset()
@@ -275,7 +275,7 @@ class Field:
 def enum_key(key: Any) -> int:
     """Return the number of a key of an enum, which is decimal or has the prefix `0x` or `0b`."""
     text = str(key)
-    return int(text, 0 if text.startswith(("0x", "0b")) else 10)
+    return int(text, 0 if text.startswith(("0x", "0b")) else 10)  # base 0 means that of the prefix
 
 
 def _word(name: Any) -> str:

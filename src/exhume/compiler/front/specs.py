@@ -271,7 +271,9 @@ def kind(expr: ex.Expr, here: Type, item: Kind = UNKNOWN) -> Kind:
 
 
 def _listed(cast: ex.Cast, items: tuple[ex.Expr, ...], here: Type, item: Kind) -> None:
-    """Check a list that is written out as what it is cast to: it may be empty, and of numbers that would be bytes."""
+    """Check a list that is written out, with these `items`, as what it is cast to: it may be empty, and of numbers that
+    would be bytes.  `item` is the kind of `_`.
+    """
     wanted, what = combined(here.kind_of(cast, item)), f"`as<{cast.type:.60}>` takes"
     if isinstance(wanted, Sequence):
         for one in items:
@@ -345,7 +347,10 @@ def _named(field: Field) -> None:
 
 
 def _choice(type: Type, on: ex.Expr, cases: list[Any]) -> None:
-    """Check that a choice is made by a value that can be compared, and that each case can be compared with it."""
+    """Check that a choice is made by a value (`on`) that can be compared, and that each case can be compared with it.
+
+    `cases` are the values of the cases as in the YAML, without the default `_`.
+    """
     found = kind(on, type)
     demand(found, COMPARED, "a choice is made by a number, a text, bytes or a truth value")
     for case in cases:
@@ -366,7 +371,10 @@ def _arguments(type: Type, of: Kind) -> None:
 
 
 def _accepts_argument(given: Kind, wanted: Kind) -> bool:
-    """Return whether Kaitai accepts a value of one kind as an argument of another; a float is not an integer."""
+    """Return whether Kaitai accepts a value of the kind `given` as an argument of the kind `wanted`.
+
+    A float is not an integer there, and a value of an enum only one of the same enum.
+    """
     given, wanted = combined(given), combined(wanted)
     one, other = family(given), family(wanted)
     if "enum" in (one, other):

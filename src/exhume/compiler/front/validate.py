@@ -337,6 +337,7 @@ def _kind(type: Any, where: str, *, stored: bool) -> None:
     amiss = _NOT_OF_FIELDS if stored else _NOT_OF_PARAMETERS
     if amiss.fullmatch(type.strip()):
         raise UnsupportedError(f"`{type:.60}` is not the type of a {'field' if stored else 'parameter'}", where)
+    # Nine digits suffice to see that a width is too large.
     if (bits := re.fullmatch(r"b([0-9]+)(le|be)?", type.strip())) and not 1 <= int(bits[1][:9]) <= WIDEST:
         raise UnsupportedError(f"`{type:.60}`: a field of bits has 1 to {WIDEST}", where)
 

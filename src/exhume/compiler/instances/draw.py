@@ -1,9 +1,9 @@
 """Draws instances of a specification: random bytes that it describes from the first to the last.
 
 The specification is walked as if the bytes were there, and each value is drawn (chosen at random) when the walk
-comes to it.  Values that depend on what follows (a length before the data that it measures, a position, the size of
-a stream) are corrected afterwards, by solving the expression that uses them, and the walk starts again with all that
-has been drawn.  After a few passes nothing changes any more.  The result is read once more, and is an instance only
+comes to it.  Values that depend on later ones (a length before its data, a position, the size of a stream) are
+corrected afterwards, by solving the expression that uses them.  The walk then starts again, with all values drawn so
+far.  After a few passes nothing changes any more.  The result is read once more, and is an instance only
 if it has no fault.  Checksums are then made right, wherever the specification states which bytes they cover
 (`seal`).
 
@@ -126,7 +126,7 @@ class InstanceBuilder(Structures):
         """Draw the values of `keys` again; but if something was corrected in this pass, first see whether that is
         enough.
         """
-        if self.changed and self.waited < 3:
+        if self.changed and self.waited < 3:  # corrections alone may not end
             self.waited += 1
         else:
             self.waited: int = 0
@@ -391,7 +391,7 @@ def _near(type: Type, rule: Rule, now: Any) -> Iterator[int]:
     kind = rule.field.one
     if isinstance(kind, Integer):
         found |= set(limits(kind))
-    else:
+    else:  # a number of variable length, of up to 64 bits
         found |= {0, (1 << 32) - 1, (1 << 64) - 1}
     yield from sorted(found)
 

@@ -270,7 +270,7 @@ def sources(  # noqa: C901 - one case for each form of expression
 def types(expr: ex.Expr, here: Type, one: Field) -> set[Type]:  # noqa: C901 - one case for each form of expression
     """Return the types of the structures that an expression may be; none if that is not known.
 
-    `here` is the type that the expression is in, `one` the field that it belongs to, whose value `_` is.
+    `here` is the type that the expression is in, `one` its field; `_` is the value of that field.
     """
     try:
         match expr:

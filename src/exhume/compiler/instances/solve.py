@@ -399,8 +399,9 @@ class Solver(Walk):
             yield from self._truth(right, scope, wanted, first, depth)
 
     def _compared(self, op: str, left: ex.Expr, right: ex.Expr, scope: Scope, depth: int) -> Iterator[Solution]:
-        """Yield solutions that make a comparison true, with one side as it is: for `a < b`, `a` becomes `b - 1`
-        or 0.
+        """Yield solutions that make the comparison `left op right` true, with one side as it is.
+
+        For `a < b`, `a` becomes `b - 1` or 0.
         """
         # The operator with its sides exchanged; `side` is chosen, `how` is the operator as seen from it.
         back = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
@@ -426,8 +427,8 @@ class Solver(Walk):
     def _computed(  # noqa: C901 - one case for each operator
         self, op: str, left: ex.Expr, right: ex.Expr, scope: Scope, wanted: int, depth: int
     ) -> Iterator[Solution]:
-        """Yield solutions for arithmetic, with one side as it is; for `a * 256 + b`, both sides as quotient and
-        rest.
+        """Yield solutions of `left op right` being `wanted`, with one side as it is; for `a * 256 + b`, both sides as
+        quotient and rest.
         """
         values: list[Any] = []
         for side in (left, right):

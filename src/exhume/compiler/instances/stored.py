@@ -69,7 +69,7 @@ class Numbers(Draft):
         near = [number for number in near if low <= number <= high]
         # Indexes of the lists around: the last is that of the element that contains the number.
         elements = re.findall(r"\[(\d+)\]", scope.path) if scope is not None else []
-        # Draw a few times, then try the known candidates in order.
+        # Draw a few times, then try the known candidates in order.  An index outside of lists is at most 3.
         for _ in range(8):
             value = self.any_number(use, near, low, high, int(elements[-1]) - 1 if elements else 3)
             if test(value):

@@ -225,7 +225,7 @@ class Structures(StoredValues):
             if not self.room(node.stream, at, 1):
                 raise RetryError([("value", node.path)])
             if at not in self.cells:
-                self.cells[at] = self.chance.integer(0, 127)
+                self.cells[at] = self.chance.integer(0, 127)  # a byte that may be the last
             node.values[step.field.id] = self.cells[at]
             at += 1
             if step.last is None or self.value(step.last, Scope(node)):
@@ -243,7 +243,7 @@ class Structures(StoredValues):
     # Instances and repetition.
 
     def placed(self, place: ex.Expr, one: Field, stream: Stream, scope: Scope) -> int:
-        """Return the absolute position of an instance.
+        """Return the absolute position of an instance; `place` is the expression of its `pos`.
 
         If the values that determine it may still change in this pass, choose a position (`chosen_place`) and set the
         values to match; otherwise use the position that they state, and enlarge the stream up to it if possible.
@@ -278,6 +278,7 @@ class Structures(StoredValues):
         kind = one.one
         starts = self.starts.get((stream.path, kind.type.where), []) if isinstance(kind, Structure) else []
         if starts and not one.repeat:
+            # The same choice in each pass, however many structures it has.
             index: int = self.memo(scope.path, "place", lambda: self.chance.integer(0, 1 << 16))
             return starts[index % len(starts)] - stream.base
         return stream.high

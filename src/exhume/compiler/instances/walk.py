@@ -54,7 +54,7 @@ class Walk(Evaluator):
     # Structures.
 
     def whole(self, type: Type, arguments: list[Any]) -> Node:
-        """Read all of the data, instances too.  Raises `BrokenError`."""
+        """Read all of the data as a structure with these parameters, instances too.  Raises `BrokenError`."""
         node = Node(type, "", Stream(0, len(self.data), ""), None, None)
         node.values |= {param.id: value for param, value in zip(type.params, arguments, strict=True)}
         self.fields(node, 0)
@@ -160,7 +160,10 @@ class Walk(Evaluator):
         return node.values.pop(one.id)  # `get`, the caller, keeps it
 
     def placed(self, place: ex.Expr, one: Field, stream: Stream, scope: Scope) -> int:
-        """Return the position at which an instance begins. Raises `BrokenError` for one before its stream."""
+        """Return the offset at which an instance begins, by its `pos` (`place`).
+
+        Raises `BrokenError` for one before its stream.
+        """
         at = self.ask(place, one, scope)
         if not isinstance(at, int) or at < 0:
             raise BrokenError(scope.path, stream.base, "pos")
@@ -293,7 +296,7 @@ class Walk(Evaluator):
         return None if chosen is None else Raw(inner.base, inner.length, scope.path, one, scope)
 
     def note(self, one: Field, rule: str, scope: Scope, stop: int, value: Any) -> None:
-        """Record a rule that was met."""
+        """Record a rule that was met; `stop` is the end of the field, `value` what was checked."""
         self.rules.append(Rule(scope.path, one, rule, scope.at, stop, value, scope))
 
     # Stored values.
@@ -395,7 +398,10 @@ class Walk(Evaluator):
             self.note(one, rule, scope, at, value)
 
     def holds(self, one: Field, rule: str, rule_value: Any, here: Scope) -> bool:
-        """Return whether a rule of `valid` holds; `here` has the value as `_`."""
+        """Return whether a rule of `valid` holds: its key, and its value as an expression, or several for `any-of`.
+
+        `here` has the checked value as `_`.
+        """
         value = self.plain(here.item)
         if rule == "any-of":
             return any(self.ask(choice, one, here) == value for choice in rule_value)

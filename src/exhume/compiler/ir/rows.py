@@ -2,8 +2,8 @@
 
 A row is an element of a list whose fields become columns: one array of numbers per field for the whole list, instead
 of one object per element. Bytes and strings become two columns, with the positions of start and end in the data.
-`way` says how a field is read, `columns` under which names and as which numbers it is kept, and the rest says which
-lists have rows at all.
+`way` returns how a field is read, `columns` the names and array codes of its columns.  The other functions decide
+which lists have rows.
 
 Codes of arrays are those of the module `array`: "B" for unsigned numbers of one byte, "q" for signed ones of eight.
 """

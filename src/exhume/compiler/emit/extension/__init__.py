@@ -5,9 +5,9 @@ contain no statement that exhume would not emit.  Each is translated to a Cython
 translation stay interpreted ("uncovered").
 
 The text of the module has nothing of a specification in it: variables, fields and constants have numbers, and their
-meaning is passed to the module when it is loaded (`Extension.plan`).  Data that compiled code cannot process, such
-as a number that is too large for the machine or bytes that are not contiguous, it leaves to the interpreted reader,
-which stays available.
+meaning is passed to the module when it is loaded (`Extension.plan`).  Some data cannot be processed by compiled code,
+such as numbers too large for the machine, or bytes that are not contiguous.  The interpreted reader stays available
+for these.
 
 No name, no text and no constant of a specification is in such source, except numbers.  So it is enough to check each
 of its words before it is built (`check_vocabulary`): no specification can make it contain anything else.
@@ -121,7 +121,10 @@ def extension(texts: Mapping[str, str]) -> Extension:
 
 
 def _rows(every: dict[str, Source], found: dict[tuple[str, str], str]) -> Iterator[tuple[object, ...]]:
-    """Yield the classes of columns, each with the compiled reader of its elements: module, class and reader."""
+    """Yield the classes of columns whose elements a reader of `found` reads: module, class and reader.
+
+    `every` has all modules by id, `found` the compiled readers by module and name.
+    """
     for id, source in every.items():
         for cls in source.classes.values():
             if cls.element and (id, cls.element) in found:
@@ -145,7 +148,7 @@ def _uncovered(every: dict[str, Source], found: dict[tuple[str, str], str]) -> d
 
 
 def _calls(every: dict[str, Source], found: dict[tuple[str, str], str]) -> dict[tuple[str, str], set[tuple[str, str]]]:
-    """Return the readers that each reader calls, by (module, name)."""
+    """Return the readers that each reader of `found` calls, by (module, name); `every` has all modules by id."""
     calls: dict[tuple[str, str], set[tuple[str, str]]] = {}
     for key in found:
         one = Function(every[key[0]], every, Table(), every[key[0]].functions[key[1]])

@@ -1,8 +1,8 @@
 """How deep compiled code goes: as far as the stack of its thread reaches, part of every extension module.
 
 Readers of structures within structures call themselves, and a file decides how often.  So each of them that could go
-deep (`guarded`) begins with `deeper`, which ends compiled reading where less than a reserve of the stack is left:
-the interpreted readers, which do not need the stack, start over.  Where the system does not report where the stack
+deep (`guarded`) begins with `deeper`.  This ends compiled reading if less than a reserve of the stack is left: the
+interpreted readers start over, as they do not need the stack.  Where the system does not report where the stack
 ends, the first call of a thread is taken to have `ASSUMED` bytes left.
 
 `DEPTH_C` is C, `DEPTH_NAMES` declares its names to Cython, and `DEPTH` is Cython that uses them.

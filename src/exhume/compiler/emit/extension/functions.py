@@ -178,8 +178,8 @@ class Function(Statements):
     def _unused(self) -> Iterator[str]:
         """Yield the variables whose values are only checked, so that compiled code need not make the objects.
 
-        These are strings that are decoded only to see that they are valid (and perhaps counted), and constant bytes
-        that are only compared.
+        These are strings that are only checked to be valid, and perhaps counted, and constant bytes that are only
+        compared.
         """
         for node in ast.walk(self.node):
             match node:

@@ -419,7 +419,7 @@ class Statements(TextStatements):
             self.lines.add(f"refuse(push{code}(&{into}, {text}))")
         elif WIDTHS[code] == 8:
             if isinstance(kind, MachineWord) and (code == "q" or not isinstance(value, ast.Constant)):
-                if code == "Q" and kind.bits > 62:
+                if code == "Q" and kind.bits > 62:  # a stored number of 64 bits, with a sign
                     raise UncoveredError("a number with a sign in a column of those without")
                 self.lines.add(f"refuse(push8(&{into}, <uint64_t> ({text})))")
             elif kind == UNSIGNED and code == "Q":
