@@ -201,7 +201,7 @@ def _represented(made: Field, path: str, form: str | None) -> Any:
     at = made
     for name in path.split("."):
         if at is not made and not at.children:
-            break  # a structure of one line has the value of what follows in the path
+            break  # a structure of one line has no fields any more: its value is that of the rest of the path
         child = next((child for child in at.children if child.name == name), None)
         if child is None:
             return None

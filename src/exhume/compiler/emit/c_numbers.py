@@ -137,6 +137,7 @@ def _word(type: Type) -> Field | None:
     if only is None or type.scalar not in (None, only.id) or type.params:
         return None
     bare = only.repeat is None and only.condition is None and only.size is None
+    # A number that is computed has the size 0.
     return only if bare and isinstance(only.one, Integer) and only.one.size else None
 
 

@@ -236,6 +236,7 @@ class Code(abc.ABC):
         """
         if expr.op in ("and", "or"):
             return True
+        # Operators inside the parentheses that allow this; the other operators need them.
         others = ("*",) if expr.op == "*" else ("+", "-") if expr.op == "+" else ()
         right = expr.right
         return isinstance(right, ex.Binary) and right.op in others and family(self.kind(expr)) != "float"
@@ -305,6 +306,7 @@ class Code(abc.ABC):
 
         Raises `UnsupportedError` if that is not fixed.
         """
+        # The field `id` of a structure of the kind `owner`; "_" stands for an expression that names no field.
         of = expr.of if isinstance(expr, ex.Index) else expr
         owner = self.kind(of.of) if isinstance(of, ex.Member) else Structure(self.type)
         id = of.name if isinstance(of, ex.Member) else of.id if isinstance(of, ex.Name) else "_"

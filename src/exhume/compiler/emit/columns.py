@@ -271,6 +271,7 @@ def _filled(scan: Scan, type: Type) -> tuple[list[str], list[str]]:
     outward = scan.outward() if isinstance(scan, WideScan) else []
     scan.module.arrays = True
     run = ", run" if type.root.model.foreign else ""
+    # Only readers of users' specifications take budgets, and the size of each row (`-sized`).
     more = (run and ", run: Run") + (", each: int" if run and type.raw.get("-sized") else "")
     made = ["", f"    def __init__(self, view: View, end: int{more}) -> None:"]
     made += ["        self.view: View = view", "        self.end: int = end"]

@@ -112,7 +112,7 @@ class TracedStatements(Statements):
         # Find all places: by columns if the type has them, else by reading each element.
         columns = [one.type.reader_name.replace("read_", "scan_", 1) for one in nested_in(field.one)]
         with lines.block("try:"):
-            if (
+            if (  # one type with columns, nothing that changes its bytes or its end, and no use of elements
                 isinstance(field.one, Structure)
                 and columns[0] in self.module.untraced.columned
                 and field.repeat in ("eos", "expr")
@@ -341,6 +341,7 @@ def pausing(model: Model, steps: list[str], root: Type) -> tuple[Type, Field] | 
     if field is None or model.moving is not None or model.shares or not any(nested_in(field.one)):
         return None
     asked = set().union(*(words(expr) for one in model.types() for part in one.fields() for expr in expressions(part)))
+    # A choice without a default may leave elements out of the list.
     return None if field.id in asked or (isinstance(field.one, Switch) and field.one.default is None) else (type, field)
 
 

@@ -62,6 +62,7 @@ class Structures(StoredValues):
         there = super().present(one, scope)
         if there and one.condition is not None:
             self.reasons[scope.path] = one.condition, scope
+        # Only stored fields are wished for, and none in a small instance, or late in one of many structures.
         if there or one.condition is None or one.value is not None or self.small or self.read > WISHES_UNTIL:
             return there
         node = scope.node
@@ -72,7 +73,7 @@ class Structures(StoredValues):
         if wish >= len(optional) or optional[wish] != one.id:
             return False
         found = self.solution(one.condition, scope, True)
-        if found:
+        if found:  # it sets only values that nothing has determined yet
             self.apply(found)
         return bool(found) and super().present(one, scope)
 
