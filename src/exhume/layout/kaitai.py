@@ -63,10 +63,14 @@ def touch(value: Any, name: str, stream: Any, where: Span) -> Any:
 
 
 def translate(error: BaseException, stream: Any, where: Span, field: str | None = None) -> ExhumeError:
-    """Return our exception for one of `FAILURES`; `stream` has the position at which reading failed."""
+    """Return our exception for one of `FAILURES`; `stream` has the position at which reading failed.
+
+    `where` is the span of the stream's bytes, `field` the path in the specification for an error that has none.
+    """
     if isinstance(error, ExhumeError):
         return error
     at = _position(stream)
+    # From that position to the end of the bytes.
     here = where.sub(min(at, max(0, _room(where))), _room(where)) if at is not None else where
     path = getattr(error, "src_path", None) or field
     if isinstance(error, kaitaistruct.EndOfStreamError | EOFError):

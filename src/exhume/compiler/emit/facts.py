@@ -102,7 +102,7 @@ def dtype(type: Type) -> str | None:
     """Return the fields of a type as NumPy's description of a record, as code; None if not all are fixed."""
     found = []
     for field in type.seq:
-        if field.size == ex.Literal(0):
+        if field.size == ex.Literal(0):  # it takes no bytes
             continue
         if field.repeat or field.condition is not None:
             return None

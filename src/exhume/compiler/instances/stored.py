@@ -126,13 +126,14 @@ class Numbers(Draft):
             elif rule == "eq":
                 return low, high, [int(self.ask(rule_value, one, scope))]
             elif rule in ("min", "max"):
-                here = Scope(scope.node, scope.at, None, scope.index, scope.path)
+                here = Scope(scope.node, scope.at, None, scope.index, scope.path)  # `_` has no value yet
                 bound = self.ask(rule_value, one, here)
                 low, high = (max(low, bound), high) if rule == "min" else (low, min(high, bound))
         return low, high, None
 
     def rule_variables(self, one: Field, scope: Scope) -> list[Key]:
         """Return the variables that the rules of a field depend on."""
+        # `any-of` has several expressions, which are not followed, and `in-enum` none.
         rule_value = [rule for key, rule in rules_of(one).items() if key not in ("any-of", "in-enum")]
         return [key for rule in rule_value for key in self.variables(rule, scope)]
 
@@ -366,6 +367,7 @@ class StoredValues(Numbers):
         """Return random text of `size` bytes, valid in the encoding."""
         out = b""
         while len(out) < size:
+            # Characters of one to four bytes in UTF-8.
             letter = self.chance.choice("ab0 ./\x00\x7fé日\U0001f600")
             try:
                 code = letter.encode(encoding)

@@ -7,7 +7,8 @@ Parameters: `one` is the field that is drawn, `node` the structure that it is in
 (with its path and offset), `stream` the bytes that it is in, `inner` those that it has to itself, `at` an offset.
 
 Inherited: `memo(path, purpose, draw)` returns what was drawn before, or draws it; `chance` draws.  `variables` returns
-what an expression depends on, `solution` values of these that make it right; `apply` pins them (`pins`), and `fix_up`
+what an expression depends on, `solution` values of these that make it right (unless `free`, also of those that are
+determined already); `apply` pins them (`pins`), and `fix_up`
 does all of that.  `room` returns whether bytes fit their stream, which is longer in the next pass if not; `touch` notes
 that it has to contain them; `natural` is the size that its content needs; `sizes`, `grow` and `shrink` change its size;
 it is `stiff` if its size is taken as stated, `pinned` if that cannot change.  `fresh` is an offset apart from all
