@@ -334,19 +334,20 @@ def test_a_tree() -> None:
     found = tree(
         (-1, b"", 10), (0, b"log_event_idx", 11), (-1, b"", 5), (2, b"a", 5), (3, b"x.y\\z", 0), (-1, b"@", 5),
         (5, b"k", 3), (3, b"x.y\\z", 3), (6, b"deep\xff", 0),
+        (3, b"p.q", 0),
     )  # fmt: skip
-    assert len(found) == 9
+    assert len(found) == 10
     assert (found.object_root, found.log_event_idx) == (2, 1)
-    assert found.children == [[1], [], [3], [4, 7], [], [6], [8], [], [], [0, 2, 5]]
+    assert found.children == [[1], [], [3], [4, 7, 9], [], [6], [8], [], [], [], [0, 2, 5]]
     assert found.roots == {(b"", 10): 0, (b"", 5): 2, (b"@", 5): 5}
     assert [found.path(node) for node in (0, 4, 8)] == [[0], [2, 3, 4], [5, 6, 8]]
-    texts = ["", "log_event_idx", "", "a", "a.x\\.y\\\\z", "@", "@k", "a.x\\.y\\\\z", "@k.deep\\\\xff"]
-    assert [found.path_text(node) for node in range(9)] == texts
+    texts = ["", "log_event_idx", "", "a", "a.x\\.y\\\\z", "@", "@k", "a.x\\.y\\\\z", "@k.deep\\\\xff", "a.p\\.q"]
+    assert [found.path_text(node) for node in range(10)] == texts
     assert {text: found.find(text) for text in texts} == {
-        text: [n for n in range(9) if texts[n] == text] for text in texts
+        text: [n for n in range(10) if texts[n] == text] for text in texts
     }
     assert found.find("b") == []
-    assert list(found.has_column) == [False, True, False, False, True, False, True, True, True]
+    assert list(found.has_column) == [False, True, False, False, True, False, True, True, True, True]
 
 
 @pytest.mark.parametrize(
@@ -568,10 +569,7 @@ def test_columns_after_texts_that_come_first() -> None:
     assert needed_columns(fields, [7], 10, take, data) is None
 
 
-def test_the_entries_of_a_packed_schema_are_those_that_were_packed() -> None:
+def test_packed_schemas_have_their_entries_and_integers_64_bits() -> None:
     assert layout_packed.schema_entries(layout_packed.pack_schema(7, (3, 1, 5), 2)) == (3, 1, 5)
     assert layout_packed.schema_entries(layout_packed.pack_schema(8, (), 0)) == ()
-
-
-def test_the_bounds_of_integers_are_those_of_64_bits() -> None:
     assert (layout_packed.I64_MIN, layout_packed.I64_MAX) == (-(2**63), 2**63 - 1)
