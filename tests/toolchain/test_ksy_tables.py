@@ -93,6 +93,15 @@ def test_every_construct_has_a_column_or_is_named(tmp_path: Path) -> None:
     assert specification.to_arrow(DATA, "events[0].body.points").to_pylist() == REPORTED[0]["body"]["move"]["points"]  # type: ignore[index]
 
 
+@pytest.mark.parametrize("cases", ["{1: f4, 2: f8}", "{2: f8, 1: f4}", "{1: f4, 2: f8be}"])
+def test_floats_of_a_choice_keep_their_digits(tmp_path: Path, cases: str) -> None:
+    row = f"{{row: {{seq: [{{id: kind, type: u1}}, {{id: x, type: {{switch-on: kind, cases: {cases}}}}}]}}}}"
+    rows = f"meta: {{id: one, endian: le}}\nseq: [{{id: rows, type: row, repeat: eos}}]\ntypes: {row}\n"
+    data = struct.pack("<Bf", 1, 1.5) + struct.pack(">Bd" if "be" in cases else "<Bd", 2, 0.1)
+    table = compiled(rows, tmp_path).to_arrow(data, "rows")
+    assert table.to_pylist() == [{"kind": 1, "x": {"float": 1.5}}, {"kind": 2, "x": {"float": 0.1}}]
+
+
 @pytest.mark.parametrize("rows", [1, 2, 3, 100])
 def test_batches_are_the_rows_of_the_table(tmp_path: Path, rows: int) -> None:
     specification = compiled(EVENTS, tmp_path)

@@ -169,7 +169,6 @@ class Processes:
         self.slots = count
         self._idle: list[_Worker] = []  # started, and without a task
         self._busy: dict[Any, _Worker] = {}  # by its pipe, for which `next` waits
-        self._started = 0
 
     def submit(self, task: int, function: Callable[[Any], Any], units: list[Any], delay: float) -> None:
         """Send a task to an idle process, or to a new one if none is idle or it has died."""

@@ -298,9 +298,10 @@ def _choice_kind(kinds: Sequence[Kind]) -> Kind:
     """Return the kind of one field of a choice, from the kinds of the cases that share it."""
     if all(one == kinds[0] for one in kinds):
         return kinds[0]
-    # Integers of different widths share a column of plain integers.
-    whole = family(kinds[0]) in ("integer", "enum", "bool")
-    return Integer(None) if whole else kinds[0]
+    # Integers of different widths share a column of plain integers, and floats one of the widest.
+    if family(kinds[0]) in ("integer", "enum", "bool"):
+        return Integer(None)
+    return max(kinds, key=lambda one: one.size if isinstance(one, SimpleKind) else 0)
 
 
 def _is_of(type: Type) -> Callable[[Any], bool]:
