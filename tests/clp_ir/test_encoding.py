@@ -89,6 +89,8 @@ BAD = {
     '{"timestamp": true, "message": "x"}': "number of milliseconds",
     '{"timestamp": "soon", "message": "x"}': "not ISO 8601",
     '{"timestamp": "2024-01-01T00:00:00.0001", "message": "x"}': "whole milliseconds",
+    '{"timestamp": "2024-01-01T00:00:00.0000001Z", "message": "x"}': "whole milliseconds",
+    '{"timestamp": "1604012312345", "message": "x"}': "not ISO 8601",
     '{"timestamp": 1e3, "message": "x"}': "number of milliseconds",
     '{"timestamp": 300000000000000, "message": "x"}': "outside the years 1 to 9999",
     '{"timestamp": 5, "message": "x", "level": 1}': "a time and a message only",

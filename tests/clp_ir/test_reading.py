@@ -381,6 +381,7 @@ def test_times_are_bounded_in_two_spellings(tmp_path: Path, exhume_cli: Callable
     for bound, reported in (
         ("2023-11-14T22:13:20", "has no time zone: append Z (UTC) or an offset"),
         ("2023-11-14T22:13:20.3001Z", "is not a whole number of milliseconds"),
+        ("2023-11-14T22:13:20.3000001Z", "is not a whole number of milliseconds"),
         ("yesterday", "is neither epoch milliseconds nor a time such as"),
     ):
         ran = exhume_cli("search", path, "*", "--tge", bound)

@@ -91,16 +91,18 @@ class Time(_IntType):
             return value
         if re.fullmatch(r"[+-]?[0-9]{1,64}", value):  # more than 64 bits, less than `int` takes
             return int(value)
-        from datetime import UTC, datetime, timedelta
+        from datetime import timedelta
+
+        from exhume.times import EPOCH, iso_time
 
         try:
-            time = datetime.fromisoformat(value)
+            time, is_cut = iso_time(value)
         except ValueError:
             self.fail(f"{value!r} is neither epoch milliseconds nor a time such as 2024-03-01T12:00:00Z", param, ctx)
         if time.tzinfo is None:
             self.fail(f"{value!r} has no time zone: append Z (UTC) or an offset such as +01:00", param, ctx)
-        found, rest = divmod(time - datetime(1970, 1, 1, tzinfo=UTC), timedelta(milliseconds=1))
-        if rest:
+        found, rest = divmod(time - EPOCH, timedelta(milliseconds=1))
+        if rest or is_cut:
             self.fail(f"{value!r} is not a whole number of milliseconds", param, ctx)
         return found
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, timedelta
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,6 +24,7 @@ from exhume.io.jsonout import dumps
 from exhume.io.output.stream import text_output
 from exhume.tabular.arrow import NESTED, import_pyarrow
 from exhume.tabular.report import ESCAPED, ExportReport, escape_controls
+from exhume.times import EPOCH, iso_time
 from exhume.tuples import NamedTuple
 
 REQUIRED: Final = ("datetime", "timestamp_desc", "message")
@@ -37,8 +38,6 @@ UNITS: Final = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
 
 NO_TIME: Final = "rows without a time"
 """A kind of loss in the report."""
-
-EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Clock(NamedTuple):
@@ -223,7 +222,7 @@ def _split(time: str) -> tuple[str, int | None]:
 def _iso_ns(value: Any) -> int | None:
     """Nanoseconds since 1970 of an ISO text, taken as UTC where it names no zone; None for anything else."""
     try:
-        moment = datetime.fromisoformat(value)
+        moment, _ = iso_time(value)
     except (TypeError, ValueError):
         return None
     moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, timedelta
 from typing import Any, Final, Literal
 
 from exhume.archive import Progress, no_progress
@@ -23,6 +23,7 @@ from exhume.formats.kv_ir.layout import build_preamble
 from exhume.formats.kv_ir.lines import Lines, cut_lines, parse_object
 from exhume.formats.kv_ir.writer import Codec, StreamWriter, chosen_codec
 from exhume.limits import DEFAULT_LIMITS, Limits
+from exhume.times import EPOCH, iso_time
 
 Encoding = Literal["four-byte", "eight-byte"]
 """The names of the two kinds of streams, as options have them."""
@@ -156,9 +157,6 @@ def create(
     )
 
 
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-
-
 def write_lines(
     writer: ClpIrWriter,
     inputs: Iterable[Input],
@@ -231,11 +229,11 @@ def milliseconds(time: Any) -> int:
     """
     if isinstance(time, str):
         try:
-            when = datetime.fromisoformat(time)
+            when, is_cut = iso_time(time)
         except ValueError:
             raise WriterError("a time is not ISO 8601", actual=time[:80]) from None
-        since = (when if when.tzinfo is not None else when.replace(tzinfo=UTC)) - _EPOCH
-        if since % timedelta(milliseconds=1):
+        since = (when if when.tzinfo is not None else when.replace(tzinfo=UTC)) - EPOCH
+        if is_cut or since % timedelta(milliseconds=1):
             raise WriterError("a stream stores whole milliseconds", actual=time[:80])
         return since // timedelta(milliseconds=1)
     if not isinstance(time, int) or isinstance(time, bool):
