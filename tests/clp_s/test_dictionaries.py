@@ -19,6 +19,7 @@ from exhume.formats.clp_s.read.kernel import ClpsLogTypes, ClpsStrings
 from exhume.formats.clp_s.reader import ClpSArchive
 from exhume.io.output.scratch import mapped_room
 from exhume.limits import DEFAULT_LIMITS, Limits
+from exhume.native.compiled import KERNEL
 from tests.clp_s.test_frames import reframed
 from tests.sizes import some
 
@@ -133,6 +134,23 @@ def test_log_types_in_a_file() -> None:
         for index in some(range(len(texts))):
             assert plain.literals(index) == mapped.literals(index)
             assert plain.holes(index) == mapped.holes(index)
+
+
+@pytest.mark.skipif(KERNEL is None, reason="only the compiled kernel puts log types into a file")
+def test_a_placeholder_takes_eight_bytes_more_than_its_text() -> None:
+    sizes: list[int] = []
+
+    def room(size: int) -> memoryview:
+        sizes.append(size)
+        return memoryview(bytearray(size))
+
+    text = b"\x12 "
+    for count in (1000, 2000):
+        payload = (count * len(text)).to_bytes(8, "little") + count * text
+        log_types = ClpsLogTypes(ClpsStrings(payload, 1), True, False, room)
+        assert log_types.holes(0) == b"\x12" * count
+        assert log_types.literals(0) == [b"", *[b" "] * count]
+    assert sizes[1] - sizes[0] == 1000 * (8 + len(text))
 
 
 MEMORY = """

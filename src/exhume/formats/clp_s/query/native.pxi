@@ -254,7 +254,7 @@ cdef bint fulfilled(const Op* op, uint64_t word, const Constraint* constraints, 
     if ident >= op.num_log_types:
         return False
     hole = &op.holes[op.first_hole[ident]]
-    while hole.kind != 0 and met < count:
+    while hole_kind(hole) != 0 and met < count:
         if at >= <uint64_t>op.num_more:
             return False
         value = load64(op.more, <Py_ssize_t>at)

@@ -386,7 +386,7 @@ cdef class ClpsRepeated:  # see the class of this name in pykernel.py
 
 
 cdef class ClpsLogTypes:  # see the class of this name in pykernel.py
-    cdef Hole* pieces  # the parts of all log types
+    cdef Hole* pieces  # the parts of all log types, after one that ends at 0
     cdef Py_ssize_t* first  # by log type: index of its first part; one more: the end
     cdef Py_ssize_t count  # of log types
     cdef Out arena  # the static text of all parts
@@ -405,7 +405,7 @@ cdef class ClpsLogTypes:  # see the class of this name in pykernel.py
     def __init__(self, ClpsStrings entries, bint core, bint escape, room=None):
         # Split log types at their placeholders; `core`: the dialect from 0.4.0 on; `escape`: static text as JSON
         # content; `room`: a function that returns a buffer of a size, for large ones.
-        cdef Py_ssize_t index, i, holes = 0, used = 0, start, total = 0, size, escapes = 0
+        cdef Py_ssize_t index, i, holes = 0, used = 1, total = 0, size, escapes = 0
         cdef uint8_t[::1] given
         cdef const char* text
         cdef Slice one
@@ -426,7 +426,7 @@ cdef class ClpsLogTypes:  # see the class of this name in pykernel.py
                 if first <= byte <= last:
                     holes += 1
         self.first = <Py_ssize_t*>malloc((entries.count + 1) * sizeof(Py_ssize_t))
-        size = (holes + entries.count + 1) * sizeof(Hole)  # each log type has one part more than placeholders
+        size = (holes + entries.count + 2) * sizeof(Hole)  # each log type has one part more than placeholders
         if room is not None:
             for index in range(entries.count if escape else 0):
                 one = string_at(&entries.strings, index)
@@ -445,12 +445,12 @@ cdef class ClpsLogTypes:  # see the class of this name in pykernel.py
         if self.first == NULL or self.pieces == NULL or not reserve(&self.arena, total * (6 if escape else 1) + 6 if (
                 room is None) else 6):
             raise MemoryError
+        self.pieces[0] = 0
         # Split each log type at its placeholders, without the escapes of the dictionary.
         for index in range(entries.count):
             one = string_at(&entries.strings, index)
             text = one.text
             self.first[index] = used
-            start = self.arena.size
             i = 0
             while i < one.size:
                 byte = <uint8_t>text[i]
@@ -460,11 +460,8 @@ cdef class ClpsLogTypes:  # see the class of this name in pykernel.py
                         break
                     byte = <uint8_t>text[i]
                 elif first <= byte <= last:
-                    self.pieces[used].start = start
-                    self.pieces[used].size = self.arena.size - start
-                    self.pieces[used].kind = byte
+                    self.pieces[used] = <Hole>self.arena.size << 8 | byte
                     used += 1
-                    start = self.arena.size
                     i += 1
                     continue
                 literal = <char>byte
@@ -473,9 +470,7 @@ cdef class ClpsLogTypes:  # see the class of this name in pykernel.py
                 else:
                     put(&self.arena, &literal, 1)
                 i += 1
-            self.pieces[used].start = start
-            self.pieces[used].size = self.arena.size - start
-            self.pieces[used].kind = 0
+            self.pieces[used] = <Hole>self.arena.size << 8
             used += 1
         self.first[entries.count] = used
         self.count = entries.count
@@ -494,8 +489,8 @@ cdef class ClpsLogTypes:  # see the class of this name in pykernel.py
             raise IndexError(index)
         cdef Hole* piece = &self.pieces[self.first[index]]
         found = bytearray()
-        while piece.kind:
-            found.append(piece.kind)
+        while hole_kind(piece):
+            found.append(hole_kind(piece))
             piece += 1
         return bytes(found)
 
@@ -505,7 +500,7 @@ cdef class ClpsLogTypes:  # see the class of this name in pykernel.py
         cdef Hole* piece = &self.pieces[self.first[index]]
         found = []
         while True:
-            found.append(PyBytes_New(self.arena.data + piece.start, piece.size))
-            if not piece.kind:
+            found.append(PyBytes_New(self.arena.data + hole_start(piece), hole_size(piece)))
+            if not hole_kind(piece):
                 return found
             piece += 1

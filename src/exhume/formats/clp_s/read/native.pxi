@@ -88,10 +88,19 @@ cdef struct Out:  # a growing buffer of bytes
     Py_ssize_t size  # bytes written
     Py_ssize_t capacity  # bytes allocated
 
-cdef struct Hole:  # a part of a log type: static text and the placeholder (of a variable) after it
-    Py_ssize_t start  # of the static text, in the arena of the log types
-    Py_ssize_t size
-    int kind  # the placeholder byte; 0: none, the log type ends
+# A part of a log type: static text and the placeholder (of a variable) after it.  The lowest byte is the placeholder (0:
+# none, the log type ends), the others are where the text ends in the arena of the log types.  It starts where that of
+# the part before ends.
+ctypedef uint64_t Hole
+
+cdef inline uint8_t hole_kind(const Hole* hole) noexcept nogil:
+    return <uint8_t>(hole[0] & 0xFF)
+
+cdef inline Py_ssize_t hole_start(const Hole* hole) noexcept nogil:
+    return <Py_ssize_t>(hole[-1] >> 8)
+
+cdef inline Py_ssize_t hole_size(const Hole* hole) noexcept nogil:
+    return <Py_ssize_t>(hole[0] >> 8) - hole_start(hole)
 
 cdef struct Step:  # a part of a timestamp pattern
     int code  # a `StepKind`
@@ -118,7 +127,7 @@ cdef struct Op:  # an operation: prints a literal and then the value of a column
     Py_ssize_t num_more  # number of variables, if it prints encoded text
     Strings strings  # the variable dictionary
     bint escape  # whether the strings are printed as content of JSON strings
-    const Hole* holes  # the parts of all log types
+    const Hole* holes  # the parts of all log types, after one that ends at 0
     const Py_ssize_t* first_hole  # by log type: index of its first part; one more: the end
     const char* arena  # static text of the log types or of the patterns
     uint64_t num_log_types

@@ -17,6 +17,7 @@ cdef inline int walk_text(Out* out, const Op* op, uint64_t word, int64_t* detail
     """
     cdef uint64_t ident = clp_s_table_clp_word_log_type_id(word), at = clp_s_table_clp_word_ofs_variable(word)
     cdef const Hole* hole
+    cdef uint8_t kind
     cdef int64_t value
     cdef uint64_t string
     if ident >= op.num_log_types:
@@ -31,24 +32,25 @@ cdef inline int walk_text(Out* out, const Op* op, uint64_t word, int64_t* detail
     while True:
         # The static text before the next placeholder.
         if prints:
-            if not reserve(out, hole.size + 24):  # the static text, and a number after it
+            if not reserve(out, hole_size(hole) + 24):  # the static text, and a number after it
                 return F_MEMORY
-            put(out, op.arena + hole.start, hole.size)
+            put(out, op.arena + hole_start(hole), hole_size(hole))
         else:
             out.size = 0
-        if hole.kind == 0:
+        kind = hole_kind(hole)
+        if kind == 0:
             return F_NONE
         # The variable: an integer, an entry of the dictionary (`string`) or a float, by placeholder and dialect.
         value = load64(op.more, <Py_ssize_t>at)
         at += 1
-        if hole.kind == CLP_S_DICTIONARY_ENTRIES_MARKS_INTEGER:
+        if kind == CLP_S_DICTIONARY_ENTRIES_MARKS_INTEGER:
             if op.core or not clp_s_table_classic_variable_is_id(value):
                 if prints:
                     put_integer(out, value)
                 hole += 1
                 continue
             string = <uint64_t>clp_s_table_classic_variable_dictionary_id(value)
-        elif hole.kind == CLP_S_DICTIONARY_ENTRIES_MARKS_DICTIONARY_ENTRY and op.core:
+        elif kind == CLP_S_DICTIONARY_ENTRIES_MARKS_DICTIONARY_ENTRY and op.core:
             string = <uint64_t>value
         else:
             if not put_encoded_float(out, <uint64_t>value, op.core):
