@@ -86,7 +86,7 @@ class Maker:
         return re.sub(r'([*?\\"])', r"\\\1", text)
 
     def number(self) -> str:
-        return self.random.choice(["0", "1", "5", "12", "-5", "1.5", "0.25", "11.7", "1e5", "1e19", "-1e19", "100"])
+        return self.random.choice(["0", "1", "5", "12", "-5", "1.5", "0.25", "11.7", "1e5", "1e18", "-1e18", "100"])
 
     def column(self) -> str:
         keys = [re.sub(r"([.*@])", r"\\\1", self.key() or "a") for _ in range(self.random.choice([1, 1, 1, 2, 2, 3]))]
@@ -185,6 +185,29 @@ def test_values_whose_ends_native_searches_misread(tmp_path: Path) -> None:
     with exhume.clps.open(tmp_path / "made") as archive:
         found = {query: {event["c"] for event in archive.events(query=query)} for query in (r'c: "*\\"', r'c: "*\*"')}
     assert found == {r'c: "*\\"': {"-5  \\", "\\"}, r'c: "*\*"': {"a*", "*", "a b*"}}
+
+
+@pytest.mark.parametrize("version", ["0.3.1", "0.5.1"])
+def test_ranges_from_and_up_to_numbers_beyond_64_bits(version: str, tmp_path: Path) -> None:
+    """Native searches compare integers with -2^63 instead: docs/clp_s_queries.md names it."""
+    least, most = -(1 << 63), (1 << 63) - 1
+    with exhume.clps.create(tmp_path / "made", version=version) as writer:
+        for number in (least, -1, 0, most, 1e300, -1e300):
+            writer.write({"c": number})
+    with exhume.clps.open(tmp_path / "made") as archive:
+
+        def found(query: str) -> set[float]:
+            return {event["c"] for event in archive.events(query=query)}
+
+        for bound in ("1e19", "9223372036854775808", "9223372036854775808.0"):
+            assert found(f"c < {bound}") == found(f"c <= {bound}") == {least, -1, 0, most, -1e300}
+            assert found(f"c > {bound}") == found(f"c >= {bound}") == found(f"NOT c <= {bound}") == {1e300}
+        for bound in ("-1e19", "-9223372036854777856"):
+            assert found(f"c > {bound}") == found(f"c >= {bound}") == {least, -1, 0, most, 1e300}
+            assert found(f"c < {bound}") == found(f"c <= {bound}") == found(f"NOT c > {bound}") == {-1e300}
+        assert found("c >= -9223372036854775808") == {least, -1, 0, most, 1e300}
+        assert found("c > -9223372036854775808") == {-1, 0, most, 1e300}
+        assert found("c: 1e19") == set()
 
 
 TIMES = [

@@ -146,7 +146,7 @@ class Evaluator:
         if kind in (INTEGERS, TIMES):
             if operand.integer is None:
                 return 0
-            if not I64_MIN <= operand.integer <= I64_MAX:  # a time bound in nanoseconds: every int64 compares as 0
+            if not I64_MIN <= operand.integer <= I64_MAX:  # of a time bound, or 1e19: any int64 compares as 0
                 return self.ones if compare(op, 0, operand.integer) else 0
             return int.from_bytes(clps_compare_int(self._of(column.integers), op, operand.integer), "little")
         if kind == FLOATS:

@@ -81,8 +81,9 @@ class Operand:
 def integer_of(value: float, op: str, dialect: Dialect) -> tuple[int | None, int]:
     """Return a number as an int64 for comparison with integers by `op`, and what a cast to int64 makes of it.
 
-    The first is None if no integer can equal the number.  Values beyond int64 become its minimum in a cast, as the
-    machine's conversion makes them.
+    The first is None if no integer can equal the number; for a range beyond int64 it is a number just outside, which
+    all integers are below or above.  Values beyond int64 become its minimum in a cast, as the machine's conversion
+    makes them: native searches compare integers with that in ranges, too, and then find all for `> 1e19`.
     """
     if isinstance(value, int):
         return value, value
@@ -92,11 +93,10 @@ def integer_of(value: float, op: str, dialect: Dialect) -> tuple[int | None, int
     else:
         rounded = math.trunc(value)
     whole = int(rounded)
-    if not _INT64_MIN <= whole < 1 << 63:
-        whole = _INT64_MIN
-    if op == EQUAL and float(whole) != value:
-        return None, whole
-    return whole, whole
+    cast = whole if _INT64_MIN <= whole < 1 << 63 else _INT64_MIN
+    if op == EQUAL:
+        return (cast if float(cast) == value else None), cast
+    return min(max(whole, _INT64_MIN - 1), 1 << 63), cast
 
 
 def operand_of(literal: Literal, op: str, dialect: Dialect, instant: int | None = None) -> Operand:
