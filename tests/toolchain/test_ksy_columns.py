@@ -285,3 +285,39 @@ def test_types_that_are_called_as_something_of_readers(tmp_path: Path, name: str
     assert (found[1].x, found.x_valid.tolist()) == (0x6261, [0, 1])
     with pytest.raises(TruncatedError, match=r"list\[0\]\.x"):
         specification.columns(b"\1\2a", "list")
+
+
+JOINED = {
+    "lists": "{id: a, type: t, repeat: expr, repeat-expr: n % 3}, {id: a_b, type: u, repeat: expr, repeat-expr: 2}",
+    "cases": "{id: x, type: {switch-on: n % 3, cases: {1: a, 2: a_b, 0: a}}}",
+    "case and value": "{id: x_2, type: u1}, {id: x, type: {switch-on: n % 2, cases: {0: u1, 1: t}}}",
+    **{
+        f"{name} and {field}": f"{{id: {name}, type: p}}, {{id: x, {field}}}, {{id: y, type: u1}}"
+        for name in ("at", "end", "case", "there", "add")
+        for field in ("size: n % 3", "type: strz, if: n > 0", "type: {switch-on: n % 2, cases: {0: u1, 1: t}}")
+    },
+}
+"""Fields whose names, joined, are those of other fields, or of what readers keep of other fields."""
+
+
+@pytest.mark.parametrize("fields", JOINED.values(), ids=JOINED)
+def test_names_that_are_joined_are_no_other_names(tmp_path: Path, fields: str) -> None:
+    types = "t: {seq: [{id: b_c, type: u1}, {id: k, type: u1}]}\n  u: {seq: [{id: c, type: u1}]}\n"
+    types += "  a: {seq: [{id: b_c, type: u1}]}\n  a_b: {seq: [{id: c, type: u1}, {id: j, type: u1}]}\n"
+    row = f"types:\n  row: {{seq: [{{id: n, type: u1}}, {fields}]}}\n  p: {{seq: [{{id: x, type: u1}}]}}\n  {types}"
+    specification = compiled(row, tmp_path)
+    data = bytes(random.Random(1).choices([*range(7), 0], k=60))
+    size = next(size for size in range(60, 0, -1) if reported_rows(specification, data[:size], "rows"))
+    table = specification.batches(data[:size], "rows").read_all
+    assert reported(table)[0] == reported(lambda: by_objects(specification, data[:size]))[0]
+
+
+@pytest.mark.parametrize("field", ["size: n % 3", "type: strz", "type: u2, repeat: expr, repeat-expr: 1"])
+def test_fields_named_as_words_of_python_stay_objects(tmp_path: Path, field: str) -> None:
+    types = f"types: {{row: {{seq: [{{id: n, type: u1}}, {{id: class, {field}}}, {{id: last, type: u1}}]}}}}"
+    specification = compiled(types, tmp_path)
+    data = b"\2a\0\1" * 2
+    assert specification.read(data).rows[1].last == 1
+    table = specification.to_arrow(data, "rows")
+    assert table.to_pylist() == by_objects(specification, data).to_pylist()
+    assert len(table) == 2

@@ -100,7 +100,7 @@ def _text(scan: Scan, module: Module, type: Type) -> str:
     ]
     if len({*slots, *methods}) < len(slots) + len(methods):
         raise UnsupportedError("two columns of one name", type.where)
-    if any(map(keyword.iskeyword, slots)):
+    if any(map(keyword.iskeyword, [*slots, *methods])):
         raise UnsupportedError("a column whose name is a word of Python", type.where)
     # The class: constructor, length, one element, and a method for each field of bytes or numbers.
     made, function = (_filled if only_number(type) is None or each else _raw_columns)(scan, type)

@@ -20,6 +20,9 @@ Data that does not fit raises the same error as the reader.
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
+
 from exhume.compiler.emit.c_numbers import unique_name
 from exhume.compiler.emit.reader import Reader
 from exhume.compiler.emit.shared import Module
@@ -49,10 +52,15 @@ class Scan(Reader):
     def __init__(self, of: Scan | None, module: Module, type: Type, prefix: str = "") -> None:
         """Read a row of `type`; with `of`, a structure in place within that row.
 
-        A structure in place adds its statements to those of `of`, and `prefix` is before the names of its variables.
+        A structure in place adds its statements to those of `of`, and `prefix` is before the names of its columns.
         """
         super().__init__(module, type)
         self.prefix = prefix
+        self.numbers: Iterator[int] = itertools.count(1) if of is None else of.numbers
+        # Variables of third-party structures have a number, as names joined may be those of other variables: `at` and
+        # `x` the start of `x`, `a` and `b_c` the same as `a_b` and `c`.
+        self.variables: str = f"in{next(self.numbers)}_" if of is not None and module.foreign else prefix
+        """Beginning of the names of variables."""
         self.columns: list[Column] = []
         self.inner: dict[str, Scan] = {}
         """Scans of the structures that were read in place, by field."""
@@ -66,8 +74,8 @@ class Scan(Reader):
             self.lines: Lines = of.lines
 
     def local(self, field: Field) -> str:
-        """Return the variable of a field, with the prefix of the structure that it is in."""
-        return f"{self.prefix}{super().local(field)}"
+        """Return the variable of a field, whose name begins with that of the structure that it is in."""
+        return f"{self.variables}{super().local(field)}"
 
     def fixed(self, field: Field) -> bool:
         """Return whether a field can be read together with others; bytes cannot, as only their position is kept."""

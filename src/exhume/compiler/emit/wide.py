@@ -65,9 +65,19 @@ class WideScan(OutwardScan):
         outer = of if isinstance(of, WideScan) else None
         self.sets: list[Column] = [] if outer is None else outer.sets
         """Columns of lists within rows, which do not have one value per row."""
+        self.owners: dict[str, str] = {} if outer is None else outer.owners
+        """What the values of each of these are: the path of the field, and the case of a choice."""
+        self.exact = ""
+        """Beginning of the paths of the fields in this structure, in which cases of choices are steps, too."""
         self.around: tuple[Type, ...] = (*(() if outer is None else outer.around), type)  # from the row down to this
         self.asked: frozenset[str] = _asked(type) if outer is None else outer.asked  # type: ignore[assignment]
         """Every name in an expression."""
+
+    def begin_nested(self, inner: Scan, field: Field) -> None:
+        """Note where the structure of `inner` is."""
+        assert isinstance(inner, WideScan)
+        super().begin_nested(inner, field)
+        inner.exact = f"{self.exact}{field.id}."
 
     def sequence(self) -> bool:
         """Emit statements that read the fields in order. Raises `UnsupportedError` if the type has no columns."""
@@ -172,6 +182,7 @@ class WideScan(OutwardScan):
             return
         # The emitted lines and columns of this case are removed if it turns out to have no columns.
         before, depth, sets, constants = len(lines.lines), lines.depth, len(self.sets), dict(row.constants)
+        owners = dict(self.owners)
         try:
             self._read_columns(field, kind, into, path, stop, base, type_name)
         except UnsupportedError:
@@ -180,6 +191,8 @@ class WideScan(OutwardScan):
                 raise
             del lines.lines[before:], self.sets[sets:]
             lines.depth, row.constants = depth, constants
+            for name in self.owners.keys() - owners:
+                del self.owners[name]
             lines.add(f"raise {self.module.helper('NoColumnsError')}")
 
     def _read_columns(
@@ -190,13 +203,13 @@ class WideScan(OutwardScan):
         every = choices(field.one)
         # `every`: by name of a column, the kinds of the cases that share it.
         number, name = next((i, one) for i, one in enumerate(every, 1) if _is_among(kind, every[one]))
-        lines, name = self.lines, f"{self.prefix}{field.id}_{name}"
+        lines, owner, name = self.lines, f"{field.id}.{name}", f"{self.prefix}{field.id}_{name}"
         lines.add(f"case_{into} = {number}")
         if isinstance(kind, Structure) and scalar_of(kind) is None:
-            self._push(self._inside(field, kind, name, base is not None))
+            self._push(self._inside(field, kind, name, owner, base is not None), owner)
             return
         # Read the value into variables of its own, so that cases do not overwrite each other.
-        one = f"{into}_{number}"
+        one = f"of{number}_{into}"
         if kind == BYTES and base is not None:
             lines.add(f"at_{one} = at")
             end = self.sized_end(field, path)
@@ -213,7 +226,8 @@ class WideScan(OutwardScan):
         self._push(
             [(f"{name}_start", "q", f"at_{one}"), (f"{name}_end", "q", f"end_{one}")]
             if kind in (BYTES, TEXT)
-            else [(name, common_code(kinds), one)]
+            else [(name, common_code(kinds), one)],
+            owner,
         )
 
     # Lists.
@@ -240,7 +254,7 @@ class WideScan(OutwardScan):
         with lines.block(opening):
             weigh = self.step()
             made, inner = self._element_of(field, kind, name)
-            self._push(made)
+            self._push(made, field.id)
             weigh()
             if until is not None:
                 last = field.last
@@ -271,7 +285,7 @@ class WideScan(OutwardScan):
         if isinstance(kind, Structure) and scalar_of(kind) is None:
             if not {"valid", *CODED}.isdisjoint(field.raw):
                 raise UnsupportedError("structures with a rule have no column")
-            made = self._inside(field, kind, name, field.size is not None)
+            made = self._inside(field, kind, name, field.id, field.size is not None)
             return made, self.inside
         if "contents" in field.raw:
             raise UnsupportedError("bytes that are always the same have no column")
@@ -280,13 +294,16 @@ class WideScan(OutwardScan):
             return [(f"{name}_start", "q", "at_one"), (f"{name}_end", "q", "end_one")], None
         return [(name, common_code([kind]), "one")], None
 
-    def _inside(self, field: Field, kind: Structure, name: str, sized: bool) -> list[Column]:
-        """Emit statements that read a nested structure; return its columns, whose names begin with `name`."""
+    def _inside(self, field: Field, kind: Structure, name: str, owner: str, sized: bool) -> list[Column]:
+        """Emit statements that read a nested structure; return its columns, whose names begin with `name`.
+
+        `owner` is the path of the structure from this one.
+        """
         if field.to_end:
             raise UnsupportedError("a structure up to the end has no column")
         lines = self.lines
         self.inside = inner = WideScan(self, self.module, kind.type, f"{name}_")
-        inner.within = field
+        inner.within, inner.exact = field, f"{self.exact}{owner}."
         inner.above_path = f"{self.above_path}{field.id}."
         if sized:
             stop = self.sized_end(field, self.path(field))
@@ -301,8 +318,14 @@ class WideScan(OutwardScan):
     inside: WideScan
     """Scan of the structure that was read last within this one."""
 
-    def _push(self, columns: list[Column]) -> None:
-        """Emit statements that append values to columns of their own, and note those columns once."""
+    def _push(self, columns: list[Column], owner: str) -> None:
+        """Emit statements that append values of the field or case `owner` to columns of their own; note those once.
+
+        Raises `UnsupportedError` if another one has columns of the same names.
+        """
+        owner = f"{self.exact}{owner}"
+        if any(self.owners.setdefault(name, owner) != owner for name, _, _ in columns):
+            raise UnsupportedError("two columns of one name")
         known = {name for name, _, _ in self.sets}
         self.sets += [one for one in columns if one[0] not in known]
         self.lines.add(*(f"add_{name}({value})" for name, _, value in columns))
