@@ -102,6 +102,42 @@ def test_floats_of_a_choice_keep_their_digits(tmp_path: Path, cases: str) -> Non
     assert table.to_pylist() == [{"kind": 1, "x": {"float": 1.5}}, {"kind": 2, "x": {"float": 0.1}}]
 
 
+def test_cases_named_as_columns_of_numbers_have_their_own(tmp_path: Path) -> None:
+    cases = "1: integer, 2: u1, 3: a, 4: 'b::a', 5: float, 6: f4"
+    row = f"{{id: k, type: u1}}, {{id: x, type: {{switch-on: k, cases: {{{cases}}}}}}}"
+    types = "integer: {seq: [{id: n, type: u1}]}, float: {seq: [{id: n, type: u1}]}, "
+    types += "b: {seq: [{id: m, type: u1}], types: {a: {seq: [{id: m, type: u1}]}}}"
+    (tmp_path / "a.ksy").write_text("meta: {id: a, endian: le}\nseq: [{id: n, type: u1}]\n")
+    head = "meta: {id: one, endian: le, imports: [a]}\nseq: [{id: rows, type: row, repeat: eos}]\n"
+    data = b"\1\7\2\7\3\7\4\7\5\7\6" + struct.pack("<f", 0.5)
+    for cases in (row, row.replace("3: a, 4: 'b::a'", "3: 'b::a', 4: a")):
+        specification = compiled(f"{head}types: {{row: {{seq: [{cases}]}}, {types}}}", tmp_path)
+        found = specification.to_arrow(data, "rows")["x"].to_pylist()
+        held = [[one for one in value.items() if one[1] is not None] for value in found]
+        inner = [("a", {"n": 7}), ("one.b.a", {"m": 7})] if cases is row else [("a", {"m": 7}), ("a_2", {"n": 7})]
+        expected = [("integer", {"n": 7}), ("integer_2", 7), *inner, ("float", {"n": 7}), ("float_2", 0.5)]
+        assert held == [[one] for one in expected]
+
+
+def test_fields_without_bytes_are_columns_or_named(tmp_path: Path) -> None:
+    fields = "{id: n, type: u1}, {id: none, size: 0}, {id: y, size: 0, type: e}, "
+    fields += "{id: many, size: 0, repeat: expr, repeat-expr: n}"
+    types = f"{{row: {{seq: [{fields}]}}, e: {{instances: {{k: {{value: 5}}}}}}}}"
+    text = f"meta: {{id: one, endian: le}}\nseq: [{{id: rows, type: row, repeat: eos}}]\ntypes: {types}\n"
+    table = compiled(text, tmp_path).to_arrow(b"\2", "rows")
+    assert table.to_pylist() == [{"n": 2, "y": {"k": 5}, "many": [b"", b""]}]
+    assert json.loads(table.schema.metadata[b"exhume.omitted"]) == {"none": "always the same"}
+
+
+def test_computed_numbers_beyond_doubles_keep_their_digits(tmp_path: Path) -> None:
+    row = "{row: {seq: [{id: n, type: u8}], instances: {half: {value: 'n == 1 ? 0.5 : n'}}}}"
+    text = f"meta: {{id: one, endian: le}}\nseq: [{{id: rows, type: row, repeat: eos}}]\ntypes: {row}\n"
+    specification = compiled(text, tmp_path)
+    data = struct.pack("<3Q", 1, 4, (1 << 53) + 1)
+    assert specification.to_arrow(data[:16], "rows")["half"].to_pylist() == [0.5, 4.0]
+    assert specification.to_arrow(data, "rows")["half"].to_pylist() == ["0.5", "4", "9007199254740993"]
+
+
 @pytest.mark.parametrize("rows", [1, 2, 3, 100])
 def test_batches_are_the_rows_of_the_table(tmp_path: Path, rows: int) -> None:
     specification = compiled(EVENTS, tmp_path)
@@ -413,3 +449,11 @@ def test_what_is_null_in_one_object_has_no_key_in_a_row(tmp_path: Path, exhume_c
     assert whole.code == table.code == 3
     assert "rows.c: cannot be read" in whole.err
     assert "c: cannot be read" in table.err
+
+
+def test_lists_of_bytes_are_lists_of_numbers_in_json(tmp_path: Path, exhume_cli: Any) -> None:
+    fields = "{id: few, type: u1, repeat: expr, repeat-expr: 2}, {id: raw, size: 2}"
+    (tmp_path / "one.ksy").write_text(f"meta: {{id: one}}\nseq: [{fields}]\ninstances: {{again: {{value: few}}}}\n")
+    (tmp_path / "file.bin").write_bytes(b"AB\1\2")
+    ran = exhume_cli("cat", "--ksy", tmp_path / "one.ksy", tmp_path / "file.bin")
+    assert json.loads(ran.out) == {"few": [65, 66], "raw": {"text": "\1\2"}, "again": [65, 66]}

@@ -16,6 +16,7 @@ from typing import Any
 
 from exhume.compiler.emit.text import member, safe
 from exhume.compiler.front.expressions import is_private
+from exhume.compiler.front.kinds import Switch, choices
 from exhume.compiler.front.specs import Model
 from exhume.compiler.refusal import UnsupportedError
 
@@ -95,10 +96,6 @@ PLAIN = "_Plain_"
 """Prefix of the names by which modules with traced readers import the modules without tracing."""
 
 
-FAMILIES = ("integer", "enum", "bool", "float", "text", "bytes")
-"""Words for numbers, strings and bytes among choices, in the names of columns."""
-
-
 FUNCTIONS = ("fill", "make", "scan", "flat", "ends")
 """Beginnings of the names of the functions that generated code may have for a type, besides `read`."""
 
@@ -136,7 +133,9 @@ def audited(texts: Mapping[str, str], model: Model) -> None:
     `texts` are the modules by path.  The shared module and `__init__.py` are not checked, as they do not depend on the
     specification.
     """
-    names, readers = declared(model) | {*FAMILIES, *(type.id for type in model.types())}, classes(model)
+    fields = [one for type in model.types() for one in type.fields()]
+    cases = {name for one in fields if isinstance(one.one, Switch) for name in choices(one.one)}
+    names, readers = declared(model) | cases | {type.id for type in model.types()}, classes(model)
     modules = frozenset(path.removesuffix(".py") for path in texts)
     for path, text in texts.items():
         if path not in OURS:

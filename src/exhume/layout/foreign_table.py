@@ -157,12 +157,16 @@ class Tabulator:
         return found
 
     def varied(self, type: Type, path: str) -> list[Described]:
-        """Return the fields that get columns; those with `contents`, and instances read elsewhere, become `omitted`."""
+        """Return the fields that get columns.
+
+        Those with `contents` or of no bytes, and instances read elsewhere, become `omitted`.
+        """
         found = []
         for one in type.seq:
-            if "contents" in one.raw:
+            is_empty = one.size == Literal(0) and one.kind in (BYTES, TEXT) and "process" not in one.raw
+            if "contents" in one.raw or is_empty:
                 self.omitted[f"{path}{one.id}"] = "always the same"
-            elif one.size != Literal(0):
+            else:
                 found.append(one)
         for one in type.instances.values():
             if one.value is None:
@@ -339,13 +343,15 @@ def _numeric(pa: Any, kind: Kind) -> Any:
 
 
 def _numbers(pa: Any, kind: Kind, values: list[Any]) -> Any:
-    """Return numbers as an Arrow array of their type, else of 64-bit integers or strings; None if none fits."""
+    """Return numbers as an Arrow array of their type, else of 64-bit integers or strings; None if none fits.
+
+    A computed float may be an integer with more digits than a double has (`x > 0 ? 1.5 : x`), and is a string then.
+    """
     type = _numeric(pa, kind)
-    if type is not None:
+    if type is not None and not (isinstance(kind, SimpleKind) and kind.kind == "float" and not kind.size):
         return pa.array(values, type)
     makers: tuple[Callable[[], Any], ...] = (
-        lambda: pa.array(values, pa.int64()),
-        lambda: pa.array(values, pa.uint64()),
+        *((lambda one=one: pa.array(values, one)) for one in ((pa.int64(), pa.uint64()) if type is None else (type,))),
         lambda: pa.array([None if one is None else str(one) for one in values], pa.string()),
     )
     for make in makers:

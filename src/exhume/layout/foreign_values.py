@@ -12,6 +12,7 @@ from functools import partial
 from operator import getitem
 from typing import TYPE_CHECKING, Any
 
+from exhume.compiler.front.kinds import Sequence
 from exhume.errors import shorten
 from exhume.io.jsonout import dump_pieces, dumps
 from exhume.layout.fast import RAISED, unread
@@ -43,13 +44,13 @@ def json_pieces(specification: Specification, value: Any, omitted: dict[str, str
                 continue
             yield f"{lead}{dumps(field.id)}:"
             one = _value(partial(getattr, value, slot(field.id)), omitted, f"{here}{field.id}")
+            if isinstance(field.kind, Sequence) and isinstance(one, (bytes, memoryview)):
+                one = list(one)  # numbers of one byte each
             yield from json_pieces(specification, one, omitted, f"{here}{field.id}")
             lead = ","
         yield "}" if lead == "," else "{}"
     elif isinstance(value, enum.Enum):
         yield dumps(value.name)
-    elif isinstance(value, memoryview) and value.format != "B":
-        yield dumps(value.tolist())
     elif isinstance(value, (bytes, memoryview)):
         yield from dump_pieces(bytes(value))
     elif value is None or isinstance(value, (bool, int, float, str)):

@@ -143,10 +143,14 @@ def choices(kind: Switch) -> dict[str, list[Kind]]:
             plain.setdefault(family(one), []).append(one)
         elif all(one.type is not other for other in known):
             known.append(one.type)
-            found[one.type.where.replace("::", ".") if one.type.id in found else one.type.id] = [one]
+            name = one.type.where.replace("::", ".") if one.type.id in found else one.type.id
+            while name in found:
+                name += "_2"
+            found[name] = [one]
     for word, kinds in plain.items():
         word = "integer" if word in ("enum", "bool") and "integer" in plain else word
-        word = f"{word}_" if any(isinstance(one, Structure) for one in found.get(word, ())) else word
+        while any(isinstance(one, Structure) for one in found.get(word, ())):
+            word += "_2"
         found[word] = [*found.get(word, []), *kinds]
     return found
 
