@@ -169,8 +169,8 @@ def load(
     `texts` are the modules of the package by path, `id` is that of the specification whose module is returned.
     `outside` has the caller's objects, `native` the extension and its path.  `plain` is the package of the fast readers
     that traced readers use.  Code that was kept (`codes`) was audited before that; then `model` is None.  The readers
-    `left`, by module and name, stay interpreted. The same sources, with the same objects of the caller, return the same
-    module.
+    `left`, by module and name, stay interpreted: they pause at a list, which compiled code cannot.  The same sources,
+    with the same objects of the caller, return the same module.
 
     Raises `SpecificationError` for code that is too large for Python, or that the compiler does not write.
     """
@@ -187,6 +187,7 @@ def load(
                 audited(texts, model)
         except UnsupportedError as error:
             raise SpecificationError(error.why, field_path=error.where) from None
+        # `_given` and `_plain` have no source: here `find_spec` gets to know them, and `exec_module` fills them.
         _PACKAGES[package] = {path.removesuffix(".py"): text for path, text in texts.items()} | {"_given": ""}
         _OUTSIDE[package] = outside
         if codes is not None:

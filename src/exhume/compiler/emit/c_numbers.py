@@ -330,6 +330,7 @@ class ElementExpressions:
                 return f"<wide> {value}"
             case ex.EnumValue(path, value):
                 return f"<wide> {self.type.enum('::'.join(path)).number(value)}"
+            # Names: the number of bytes that are left, the size of the stream where its start is known, other fields.
             case ex.Name(id) if id == REST.id:
                 return "<wide> (end - at)"
             case ex.Member() if expr == STREAM_SIZE and self.base:
@@ -345,6 +346,7 @@ class ElementExpressions:
                 binds = BINDS[op]
                 if op in ex.OPPOSITE and self._unsigned(left) and self._unsigned(right):
                     return bound(f"{self._narrow(left)} {op} {self._narrow(right)}", binds, level)
+                # `room` has a sign: if it is negative, no number of bytes fits.
                 if op in ("<", "<=") and self._unsigned(left) and (room := self._bytes_left(right)) is not None:
                     return bound(f"{room} >= 0 and {self._narrow(left)} {op} <uint64_t> ({room})", BINDS["and"], level)
                 text = f"{self._code(left, binds + 1)} {'//' if op == '/' else op} {self._code(right, binds + 1)}"

@@ -221,6 +221,7 @@ class Element(ElementExpressions):
             case ReadMethod.NUMBER if field.size is None:
                 assert isinstance(kind, (Integer, SimpleKind))
                 self._number(field, kind)
+            # A structure that is one number is read as that, unless the field has a size of its own.
             case ReadMethod.SCALAR if field.size is None and (scalar := scalar_of(kind)) is not None:
                 if varint(scalar):
                     self._varint(field, scalar)

@@ -174,9 +174,17 @@ def _number(expr: ex.Expr, here: Type) -> int | None:
     return expr.value if isinstance(expr, ex.Literal) and type(expr.value) is int else None
 
 
+def _size_if_present(field: Field) -> int | None:
+    """Return the size of a field in data that has it; None if the data decides the size.
+
+    `fixed_size` alone returns None for each field with a condition, which may be absent.
+    """
+    return fixed_size(dataclasses.replace(field, raw={**field.raw, "if": None}))
+
+
 def _max_size(type: Type) -> int | None:
     """Return the bytes of a type with all its fields; None if the data also decides their sizes."""
-    sizes = [fixed_size(dataclasses.replace(one, raw={**one.raw, "if": None})) for one in type.seq]
+    sizes = [_size_if_present(one) for one in type.seq]
     return sum(size for size in sizes if size is not None) if sizes and None not in sizes else None
 
 
@@ -184,8 +192,9 @@ def _from_end(type: Type) -> Iterator[tuple[Field, tuple[int, int]]]:
     """Yield the instances at a fixed distance from the end of their stream, with the distances of start and end."""
     for one in type.instances.values():
         match one.expr("pos"):
+            # Such as `pos: _io.size - 48`.
             case ex.Binary("-", left, ex.Literal(int(distance))) if left == STREAM_SIZE and one.expr("io") is None:
-                size = fixed_size(dataclasses.replace(one, raw={**one.raw, "if": None}))
+                size = _size_if_present(one)
                 if size is not None:
                     yield one, (distance, distance - size)
 

@@ -160,6 +160,7 @@ class Module:
             head.append("from array import array")
         if self.enums:
             head.append("from enum import IntEnum as _IntEnum")
+        # Names that all readers share, objects of the caller, other modules, and the readers that record no positions.
         used = [one for one in map(_imported, sorted(self.helpers)) if one.split()[-1] in words]
         head += ["", f"from ._layout import {', '.join(used)}"] if used else []
         if self.given:
@@ -170,6 +171,7 @@ class Module:
         head.append("")
         if self.later:
             head += ["TYPE_CHECKING = False", "if TYPE_CHECKING:", "    from collections.abc import Callable", ""]
+        # The functions that unpack fields, and rows of columns.
         head += [f'{name} = struct.Struct("{format}").unpack_from' for format, name in self.formats.items()]
         return head + [f'{name} = struct.Struct("{format}").iter_unpack' for format, name in self.row_formats.items()]
 

@@ -60,6 +60,7 @@ class SingleValue(Values):
             self._read_number(kind, into, path)
         elif "contents" in field.raw:
             self._read_contents(field, into, path)
+        # No bytes at all are not read: whether they are there need not be checked.
         elif kind == BYTES and field.size == ex.Literal(0) and "process" not in field.raw:
             self.lines.add(f'{into} = b""')
         elif kind in (BYTES, TEXT):
@@ -205,12 +206,14 @@ class SingleValue(Values):
         """
         type = kind.type
         given = [view, at, stop]
+        # The caller's reader of an opaque type gets only the bytes and the parameters.
         if type.opaque:
             if base is not None and at == "at":
                 self.moved = stop
             given = [f"{self.module.outside('TYPES')}[{type.id!r}]", *given, *map(self.code, kind.arguments)]
             self.moved = ""
             return f"{self.module.helper('read_outside')}({', '.join(given)})"
+        # What readers of the module take beyond that, in this order.
         needs = self.module.needs[type]
         if self.foreign:
             given.append("io" if base is None else "inner")

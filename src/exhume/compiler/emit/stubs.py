@@ -2,6 +2,9 @@
 
 The classes are nested as in the specification, and have their own names in the module as well. A value of an enum is a
 member of its class or, if the enum has no name for it, an integer.
+
+Keys of `raw` that begin with `-` are marks, which the compiler itself sets in a foreign specification: `-columns`
+(lists of the type are read as columns), `-tabled` (they can be) and `-rows` (a list that can be).
 """
 
 from __future__ import annotations
@@ -161,8 +164,11 @@ class _Stub:
         yield f"def {type.reader_name}({given}) -> _b.tuple[{type.class_name}, _b.int]: ..."
 
     def whole(self, field: Field) -> str:
-        """Return the annotation of a field."""
-        annotation_text = self.annotation(field.kind, columned(field) is not None)
+        """Return the annotation of a field.
+
+        A list that `ir.rows` marked `-rows` can also be read as columns: `list[X]` becomes `_Rows[X]`.
+        """
+        annotation_text = self.annotation(field.kind, rows=columned(field) is not None)
         if field.raw.get("-rows"):
             annotation_text = f"_Rows{annotation_text.removeprefix('_b.list')}"
         return f"{annotation_text} | None" if field.condition is not None else annotation_text

@@ -215,10 +215,9 @@ class Values(Rules):
         if self.module.foreign:
             lines.add(f"stop = {self.module.helper('find')}(run, view, {mark!r}, at, end)")
         else:
-            found = f"find({mark!r}"  # a memoryview has no such method
-            lines.add(
-                f"stop = view.{found}, at, end) if isinstance(view, bytes) else at + bytes(view[at:end]).{found})"
-            )
+            # A memoryview has no `find`: its bytes are copied.  Without a terminator, `stop` is `at - 1` or -1.
+            find = f"find({mark!r}"
+            lines.add(f"stop = view.{find}, at, end) if isinstance(view, bytes) else at + bytes(view[at:end]).{find})")
         after = f"stop + {len(mark)}"
         with lines.block("if stop < at:"):
             if field.raw.get("eos-error", True):
@@ -232,12 +231,15 @@ class Values(Rules):
     def _cut(self, field: Field, into: str, mark: bytes | None) -> None:
         """Emit statements that remove padding, and everything after a terminator, from bytes of a known size."""
         pad = field.raw.get("pad-right")
-        if pad is not None and bytes([int(pad)]) != mark:  # else the terminator goes too, with all after it
+        # Padding by the terminator is removed below, with all that follows the first one; `rstrip` would remove that
+        # one as well, which may have to stay (`include`).
+        if pad is not None and bytes([int(pad)]) != mark:
             self.lines.add(f"{into} = bytes({into}).rstrip({bytes([int(pad)])!r})")
         if mark is not None:
             include = ", include=True" if field.raw.get("include") else ""
             call = f"{self.module.helper('ended')}(run, {into}, {mark!r}{include})"
-            if len(mark) == 1 and field.one == TEXT:  # most have none
+            # Most strings have no terminator: then the emitted test avoids a call.
+            if len(mark) == 1 and field.one == TEXT:
                 # As a number: Python looks for bytes in bytes only after an error, which takes ten times as long.
                 call = f"{into} if isinstance({into}, bytes) and {mark[0]} not in {into} else {call}"
             self.lines.add(f"{into} = {call}")

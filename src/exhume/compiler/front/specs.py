@@ -405,8 +405,13 @@ def _valid(type: Type, field: Field, valid: Any) -> None:
     """Check that the values in `valid` can be compared with the field."""
     rules = valid if isinstance(valid, dict) else {"eq": valid}
     for key, stated in rules.items():
-        for one in stated if key == "any-of" else () if key == "in-enum" else (stated,):
-            found = kind(ex.parse(one), type, field.one)
+        # `any-of` has a list of expressions, `in-enum` none (it is a switch), any other rule one.
+        if key == "any-of":
+            expressions = stated
+        else:
+            expressions = [] if key == "in-enum" else [stated]
+        for one in expressions:
+            found = kind(ex.parse(one), type, item=field.one)  # `_` is the value of the field
             if key == "expr":
                 demand(found, {"bool"}, "`expr` is a truth value")
             else:

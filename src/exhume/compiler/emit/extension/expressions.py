@@ -120,6 +120,7 @@ class Expressions:
                 return self._binary(left, op, right)
             case ast.UnaryOp(ast.Not(), of):
                 return f"(not {self.truth(of)})", TRUTH
+            # `~` of a word may have one bit more: those that then exceed `MOST`, and all other values, become objects.
             case ast.UnaryOp(op, of):
                 text, kind = self.expr(of)
                 if isinstance(kind, MachineWord) and kind.bits < MOST:
@@ -215,7 +216,7 @@ class Expressions:
         if isinstance(node.value, ast.Name) and node.value.id in self.source.modules:
             return self.table.of(self.source.modules[node.value.id], name), OBJECT
         text, kind = self.expr(node.value)
-        if kind == STREAM and name in PUBLIC:
+        if kind == STREAM and name in PUBLIC:  # a number in a C struct
             return f"{text}.{name}", MachineWord(PLACE)
         if kind == STREAM and name == "view":
             return f"{text}.view", OBJECT
@@ -227,7 +228,7 @@ class Expressions:
                 return f"slot_word({text}, {self.table.slot(kind, name)}, {bits})", MachineWord(bits)
             found = f"slot_get({text}, {self.table.slot(kind, name)}, {self.table.constant(name)})"
             return (f"a_stream({found})", STREAM) if name == "_io" else (found, OBJECT)
-        if kind == OBJECT or isinstance(kind, ReaderObject):
+        if kind == OBJECT or isinstance(kind, ReaderObject):  # the class is known only when the code runs
             return f"field_of({text}, {self.table.constant(name)}, {self.table.site()})", OBJECT
         return f"getattr({boxed(text, kind)}, {self.table.constant(name)})", OBJECT
 
@@ -380,8 +381,9 @@ class Expressions:
     def _compare(self, left: ast.expr, ops: list[ast.cmpop], others: list[ast.expr]) -> str:
         """Return the code of a comparison, which may be a chain (`a <= b < c`).
 
-        Machine words are compared if, of each two neighbors, at least one fits into a word: the other may become the
-        largest word.  Otherwise objects are compared, as by `==` if one value is an object.
+        Machine words are compared if, of each two neighbors, at least one is known to fit into a word: the other may
+        become the nearest word.  Otherwise objects are compared.  Values of unknown kinds are objects, except next to
+        a variable that is a word, where they are compared by order.
 
         Raises `UncoveredError` for operators that do not order values.
         """
@@ -397,25 +399,26 @@ class Expressions:
             raise UncoveredError("a comparison")
         kinds = [self.expr(one)[1] for one in nodes]
         match ops, others:
+            # An object and a constant integer, whose kind is a `MachineWord`: `equals` takes any object.
             case [ast.Eq() | ast.NotEq() as equality], [ast.Constant()] if kinds[0] == OBJECT and not isinstance(
                 kinds[1], str
             ):
                 negated = "not " if isinstance(equality, ast.NotEq) else ""
                 return f"({negated}equals({self.object(left)}, {self.word(others[0])}))"
-        # `apart`: values that are words, but no constants; `whole`: no value is of a kind that only objects compare.
-        apart = [
-            isinstance(kind, MachineWord) and not isinstance(one, ast.Constant)
-            for one, kind in zip(nodes, kinds, strict=True)
-        ]
-        whole = all(kind in (OBJECT, UNSIGNED) or isinstance(kind, MachineWord) for kind in kinds)
-        if whole and UNSIGNED not in kinds and OBJECT in kinds and not any(apart):
-            texts = [self.object(one) for one in nodes]  # an object and constants
-        elif whole and OBJECT in kinds and all(isinstance(one, (ast.Eq, ast.NotEq)) for one in ops):
-            texts = [self.object(one) for one in nodes]
-        elif whole and not any(OBJECT in pair or UNSIGNED in pair for pair in _unsure(kinds)):
-            texts = [self.word(one) for one in nodes]  # at most one of two was cut
-        else:
-            texts = [self.object(one) for one in nodes]
+        # `word` cuts numbers to the nearest word: of two neighbors, at most one may be cut.
+        as_words = all(kind in (OBJECT, UNSIGNED) or isinstance(kind, MachineWord) for kind in kinds) and not any(
+            OBJECT in pair or UNSIGNED in pair for pair in _unsure(kinds)
+        )
+        if OBJECT in kinds:
+            # An object may not be an integer: then `word` ends compiled code (`again`).  Equality takes any object.
+            # An order is taken for one of integers only if a variable in it is known to be an integer.
+            is_equality = all(isinstance(one, (ast.Eq, ast.NotEq)) for one in ops)
+            has_integer_variable = UNSIGNED in kinds or any(
+                isinstance(kind, MachineWord) and not isinstance(one, ast.Constant)
+                for one, kind in zip(nodes, kinds, strict=True)
+            )
+            as_words = as_words and has_integer_variable and not is_equality
+        texts = [self.word(one) if as_words else self.object(one) for one in nodes]
         out = texts[0]
         for op, text in zip(ops, texts[1:], strict=True):
             out += f" {OPERATORS[type(op)]} {text}"
@@ -439,7 +442,7 @@ class Expressions:
 
 
 def _unsure(kinds: list[Kind]) -> list[tuple[Kind, Kind]]:
-    """Return the pairs of neighbors that both may be cut when they are made words."""
+    """Return the pairs of neighbors that `word` may both cut."""
     return [
         pair
         for pair in itertools.pairwise(kinds)

@@ -80,7 +80,8 @@ class Function(Statements):
     def _find_columns(self) -> None:
         """Find the class of columns that a `scan_` function fills, and which variables append to which column.
 
-        Raises `UncoveredError` if it makes none, since its columns are the bytes as they are.
+        These are assigned in its code as `columns = EntryColumns(...)` and `add_key = columns.key.append`.  Raises
+        `UncoveredError` (the function stays interpreted) without the first.
         """
         for one in ast.walk(self.node):
             match one:

@@ -145,10 +145,17 @@ def joined(one: Kind | None, other: Kind | None) -> Kind | None:
 
 @dataclass
 class Table:
-    """Constants, classes and functions that compiled code takes from the interpreted readers, by number."""
+    """Constants, classes and functions that compiled code takes from the interpreted readers, by number.
+
+    Compiled code has them in C arrays: `K` the objects, `M` the makers of structures, `S` the sites, `O` the offsets of
+    slots.
+    """
 
     values: list[tuple[object, ...]] = field(default_factory=list)
-    """The objects: `(source, ...)` each, with the sources that the methods below name."""
+    """The objects, each as `(how, ...)`: `how` is the name of the method below that adds it, the rest its arguments.
+
+    From these, `attach` in `emit.layout` gets the objects when the module is loaded.
+    """
     slots: list[tuple[str, str, str]] = field(default_factory=list)
     """Fields that compiled code reads directly from objects, by module, class and name."""
     makers: list[tuple[str, str]] = field(default_factory=list)
@@ -181,7 +188,9 @@ class Table:
         return self._value("of", module, name)
 
     def given(self, name: str) -> str:
-        """Return code for a table of the caller's objects."""
+        """Return code for a table of objects that the caller of exhume passed: `TYPES` (readers of opaque types) or
+        `PROCESS` (routines), by name; see `ExternalCode`.
+        """
         return self._value("given", name)
 
     def enum(self, module: str, path: str) -> str:
@@ -189,9 +198,10 @@ class Table:
         return self._value("enum", module, path)
 
     def maker(self, module: str, name: str) -> str:
-        """Return code for the maker of a class's structures."""
+        """Return code for the maker of a class: the facts by which C code makes its structures, an item of `M`."""
         if (module, name) not in self.makers:
             self.makers.append((module, name))
+        # `M[0]` stays unused: in a structure, maker 0 means that no maker made it (see `c_ownership`).
         return f"&M[{self.makers.index((module, name)) + 1}]"
 
     def site(self) -> str:

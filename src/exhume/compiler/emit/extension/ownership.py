@@ -11,6 +11,10 @@ readers.  A settled structure to which a loose one outside its tree still refers
 `lend_...` store uncounted references, `slot_keep` counted ones.  A list of rows has uncounted ones to at most two of
 the objects around it, `first_above` and `second_above`: their places in `more` have an ellipsis, and `held` has the
 same two once they are counted.  `SLOT(value, offset)` is a field.
+
+`Around` is the descriptor of a parent or root, which settles the structure if one is assigned or deleted.  Its `held`
+keeps the class alive, since `owner`, the same class for type checks in C, is an uncounted pointer.  `again` ends
+compiled code (it raises `Again` of `support`): the interpreted reader repeats the call.
 """
 
 from __future__ import annotations

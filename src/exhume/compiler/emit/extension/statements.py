@@ -222,10 +222,11 @@ class Statements(TextStatements):
                     lines.add(f"look(v{number}, &p{number}, &n{number})")
             case ast.Attribute(of, name):
                 owner, into = self.expr(of)
-                if into == STREAM and name in ("at", "base", "end", "left"):
+                if into == STREAM and name in ("at", "base", "end", "left"):  # fields that are C numbers
                     lines.add(f"{owner}.{name} = {self.as_place(text, kind)}")
                 elif into == RUN:
                     lines.add(f"{owner}.{name} = {self.as_word(text, kind)}")
+                # Fields of structures are objects: numbers are boxed by the function that puts them.
                 elif isinstance(into, ReaderObject) and (isinstance(kind, MachineWord) or kind in (UNSIGNED, FLOAT)):
                     self._note(into, name, kind)
                     put = {UNSIGNED: "put_unsigned", FLOAT: "put_float"}.get(str(kind), "put_word")
@@ -234,7 +235,7 @@ class Statements(TextStatements):
                     self._note(into, name, kind)
                     put = {"_parent": "lend_parent", "_root": "lend_root"}.get(name, put)
                     lines.add(f"{put}({owner}, {self._slot(of, name)}, {boxed(text, kind)})")
-                else:
+                else:  # columns: references to what is around them are uncounted at first
                     called = "lend_to_columns" if name in ("parent", "root") else "setattr"
                     lines.add(f"{called}({boxed(owner, into)}, {self.table.constant(name)}, {boxed(text, kind)})")
             case _:
@@ -257,13 +258,9 @@ class Statements(TextStatements):
         """Return code that converts a value to a 64-bit machine integer; larger ones are saturated."""
         if kind == TRUTH:
             return f"(<int64_t> {text})"
-        return (
-            text
-            if isinstance(kind, MachineWord)
-            else f"satu({text})"
-            if kind == UNSIGNED
-            else f"sat({boxed(text, kind)})"
-        )
+        if isinstance(kind, MachineWord):
+            return text
+        return f"satu({text})" if kind == UNSIGNED else f"sat({boxed(text, kind)})"
 
     def converted(self, text: str, kind: Kind, into: Kind | None, name: str) -> str:
         """Return code that converts a value to the kind of the variable `name`. Raises `UncoveredError`."""
@@ -372,7 +369,7 @@ class Statements(TextStatements):
         given = dict(zip(names[1:], rest, strict=False)) | {str(one.arg): one.value for one in call.keywords}
         around = {name: given.pop(name) for name in AROUND if name in given}
         for name in AROUND:
-            if name == "parent" and "count" in given:
+            if name == "parent" and "count" in given:  # readers of columns take it in the place of the parent
                 out.append(self.object(given.pop("count")))
             elif name not in around:
                 out.append("False" if name == "big" else "None")
@@ -384,6 +381,7 @@ class Statements(TextStatements):
                 out.append(text if kind in (STREAM, RUN) or text == "None" else f"{wanted}({text})")
             else:
                 out.append(self.object(around[name]))
+        # Then a tuple of what only this reader takes: the values of its parameters.
         listed = [self.object(given[name]) for name in names[1:] if name in given]
         out.append(f"({', '.join(listed)},)" if listed else "None")
         return ", ".join(out)
