@@ -142,7 +142,7 @@ cdef inline int64_t ci_token(const uint8_t* p, int64_t at, int64_t end, CiToken*
 
 
 cdef struct CiSegment:      # of a wildcard pattern: the part between two asterisks
-    Py_ssize_t start        # in `letters` and `marks`
+    Py_ssize_t start        # in `letters` and `questions`
     Py_ssize_t size
     Py_ssize_t probe        # of its bytes, one that is rare in logs and is searched first; -1 if all are question marks
 
@@ -155,7 +155,7 @@ cdef struct CiPattern:
     Py_ssize_t needle       # the segment with most letters that are not question marks; -1 if none has any
 
 
-cdef Py_ssize_t ci_probe(bytes letters, bytes marks):
+cdef Py_ssize_t ci_probe(bytes letters, bytes questions):
     """Position of the byte of a segment that is rarest in text, -1 if all are question marks.
 
     Rarest are the bytes other than letters, digits, spaces and frequent punctuation; then capitals, digits and that
@@ -165,7 +165,7 @@ cdef Py_ssize_t ci_probe(bytes letters, bytes marks):
     cdef int rank, least = 4  # above all ranks
     for i in range(len(letters)):
         byte = letters[i]
-        if marks[i]:
+        if questions[i]:
             continue
         rank = 3 if byte == 0x20 else 2 if 0x61 <= byte <= 0x7A else 1 if byte in CI_COMMON else 0
         if rank < least:
@@ -203,7 +203,7 @@ cdef class ClpIrDecoder:
     cdef int64_t lower          # the chosen times, both included
     cdef int64_t upper
     cdef EncBuf letters         # of all segments: a byte, and whether it is a question mark
-    cdef EncBuf marks
+    cdef EncBuf questions
     cdef EncBuf segments        # of CiSegment
     cdef EncBuf patterns        # of CiPattern
     cdef CiLogType* types       # table of split log types (logtypes.pxi); NULL until it is used
@@ -234,7 +234,7 @@ cdef class ClpIrDecoder:
         enc_buf_free(&self.ends)
         enc_buf_free(&self.keyed)
         enc_buf_free(&self.letters)
-        enc_buf_free(&self.marks)
+        enc_buf_free(&self.questions)
         enc_buf_free(&self.segments)
         enc_buf_free(&self.patterns)
 
@@ -247,29 +247,31 @@ cdef class ClpIrDecoder:
     def choose(self, lower, upper, patterns):
         """Select events by time, both ends included, and by wildcard patterns, which are copied into C arrays.
 
-        `patterns` are the fields of `units.Wildcard`; of each part, `marks` has 1 for each question mark.
+        `patterns` are the fields of `units.Wildcard`; of each segment, `questions` has 1 for each question mark.
         """
         cdef CiPattern pattern
         cdef CiSegment segment
         cdef Py_ssize_t most
-        ci_free_types(self.types)  # their clues are about the former patterns
+        # The split log types have clues, which are about the former patterns; see logtypes.pxi.
+        ci_free_types(self.types)
         self.types = NULL
         self.lower, self.upper = lower, upper
-        self.letters.n = self.marks.n = self.segments.n = self.patterns.n = 0
-        for open_start, open_end, fold, parts in patterns:
-            pattern.first, pattern.count = self.segments.n // sizeof(CiSegment), len(parts)
+        self.letters.n = self.questions.n = self.segments.n = self.patterns.n = 0
+        for open_start, open_end, fold, segments in patterns:
+            pattern.first, pattern.count = self.segments.n // sizeof(CiSegment), len(segments)
             pattern.open_start, pattern.open_end, pattern.fold = open_start, open_end, fold
             pattern.needle, most = -1, 0
-            for letters, marks in parts:
-                if len(letters) != len(marks):
+            for letters, questions in segments:
+                if len(letters) != len(questions):
                     raise ValueError("letters and marks differ in number")
                 segment.start, segment.size = self.letters.n, len(letters)
                 text = <bytes>(letters.lower() if fold else letters)
-                segment.probe = ci_probe(text, marks)
-                if marks.count(0) > most:
-                    pattern.needle, most = self.segments.n // sizeof(CiSegment), marks.count(0)
+                # `probe` is the rarest byte of a segment, `needle` the segment with most letters.
+                segment.probe = ci_probe(text, questions)
+                if questions.count(0) > most:
+                    pattern.needle, most = self.segments.n // sizeof(CiSegment), questions.count(0)
                 enc_buf_put(&self.letters, <const char*><bytes>text, segment.size)
-                enc_buf_put(&self.marks, <const char*><bytes>marks, segment.size)
+                enc_buf_put(&self.questions, <const char*><bytes>questions, segment.size)
                 enc_buf_put(&self.segments, &segment, sizeof(CiSegment))
             enc_buf_put(&self.patterns, &pattern, sizeof(CiPattern))
 
@@ -600,7 +602,7 @@ cdef class ClpIrDecoder:
         if (<CiPiece*>type.pieces.p)[variable].mark != CLP_KV_IR_MARKS_TEXT:
             for i in range(first, first + (1 if where == CI_PREFIX else count)):
                 letter = self.letters.p[needle.start + i]
-                if not (self.marks.p[needle.start + i] or c"0" <= letter <= c"9" or letter == c"-" or letter == c"."):
+                if not (self.questions.p[needle.start + i] or c"0" <= letter <= c"9" or letter == c"-" or letter == c"."):
                     return 0
         clue.variable, clue.pattern, clue.where, clue.first, clue.count = variable, pattern, where, first, count
         enc_buf_put(&type.clues, &clue, sizeof(CiClue))
@@ -727,10 +729,10 @@ cdef class ClpIrDecoder:
         `fold`: in any case.
         """
         cdef const uint8_t* letter = self.letters.p + segment.start + first
-        cdef const uint8_t* mark = self.marks.p + segment.start + first
+        cdef const uint8_t* any_byte = self.questions.p + segment.start + first
         cdef Py_ssize_t i
         for i in range(count):
-            if not mark[i] and letter[i] != (ci_fold[text[i]] if fold else text[i]):
+            if not any_byte[i] and letter[i] != (ci_fold[text[i]] if fold else text[i]):
                 return False
         return True
 

@@ -148,6 +148,7 @@ def range_dict(archive: TableArchive, found: TimestampRange) -> dict[str, Any]:
         "begin": found.begin,
         "end": found.end,
     }
+    # From 0.5.0 on, timestamps are nanoseconds, but ranges are milliseconds; before, the unit of a range is unknown.
     if archive.header.has_nanosecond_timestamps and found.encoding == TimestampEncoding.EPOCH:
         out["unit"] = "ms"
         out["begin_utc"], out["end_utc"] = utc_text(found.begin), utc_text(found.end)

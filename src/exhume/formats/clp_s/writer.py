@@ -236,6 +236,7 @@ class ClpSWriter(Writer):
     def _ingest(self, piece: bytes | None) -> None:
         """Encode the complete documents of a piece; None ends the unit."""
         final = piece is None
+        # Until the kind of the unit is known, its bytes are collected in `_lead`.
         if self._kind is None:
             self._lead += piece or b""
             self._kind = self._recognize(self._lead, final)
@@ -249,15 +250,16 @@ class ClpSWriter(Writer):
         if self._events is not None:
             self._ingest_events(self._events, piece or b"", final)
             return
+        # `_held` has the bytes from the start of the first document that is not complete yet.
         self._held.add(piece or b"")
         if not final and self._held.size < self._wanted:
             return
         data = self._held.take()
         at = self._take(data, final)
         self._held = Gathering(b"" if final else data[at:])
-        # A document that was not complete is examined again only when twice as much of it is there, or too much.
-        longest = self.options.max_document_size
-        self._wanted = min(2 * self._held.size, longest + 1) if self._held.size <= longest else 2 * self._held.size
+        # An incomplete document is examined again when twice as much of it is there, so that the time for a long one is
+        # not quadratic, or one byte more than a document may have: then `_take` rejects it.
+        self._wanted = min(2 * self._held.size, self.options.max_document_size + 1)
 
     def _take(self, data: bytes, final: bool) -> int:
         """Encode the complete documents of `data`; return where the first incomplete one begins.

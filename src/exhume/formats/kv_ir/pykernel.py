@@ -399,21 +399,22 @@ class KvIrDecoder:
         if how & EventForm.COLUMNS:
             return self._fill(leaves)
         if how & EventForm.KEYS:
-            return None
+            return None  # no output: the caller wants the keys only, which were collected from their declarations
+        check_only = not how
         found: list[dict[str, Any]] = []
         # Decode the values, and put those that are wanted into nested objects.
         for tree, some, bit in zip((self.auto, self.user), leaves, (EventForm.AUTO, EventForm.USER), strict=True):
-            wanted = bool(how & (bit | EventForm.LOG))
+            wanted = bool(how & (bit | EventForm.LOG))  # LOG takes the pairs of both trees
             root: dict[str, Any] = {}
             for node, value in some:
-                if not how and isinstance(value, str) and not _is_text(value):
+                if check_only and isinstance(value, str) and not _is_text(value):
                     return Status.UTF8
-                if isinstance(value, _SplitText) and (wanted or not how):
+                if isinstance(value, _SplitText) and (wanted or check_only):
                     text = join_text(value.log_type, value.variables, wide=value.wide)
                     if text is None:
                         return Status.LOG_TYPE
                     value = text.decode("utf-8", "surrogateescape")
-                    if not how and not _is_text(value):
+                    if check_only and not _is_text(value):
                         return Status.UTF8
                     if tree.nodes[node].type == Tags.NODE_ARRAY:
                         value = _Array(value)
@@ -433,7 +434,7 @@ class KvIrDecoder:
             self._lines.append(raw)
             self._size += len(raw)
         # As a line of JSON.
-        elif how:
+        elif not check_only:
             line = {
                 EventForm.AUTO: lambda: _line(found[0]),
                 EventForm.USER: lambda: _line(found[1]),

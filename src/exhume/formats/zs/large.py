@@ -59,10 +59,10 @@ class LargeBlock:
         """Read the level of the block of `size` bytes at `offset`, whose length field is as long as the size
         requires."""
         self.file, self.offset, self.size = file, offset, size
-        # The length field states the size of level and payload, which is that of the block without the field itself and
-        # the checksum.  The field has `n` bytes if that size for `n` takes `n` bytes as a uleb128.
-        covered = next(n for n in range(1, size) if len(build_uleb128(size - CRC.size - n)) == n)
-        self._body = offset + covered  # where the level and the payload start, which the checksum covers
+        # The length field states the size of level and payload: `size - CRC.size - n`, if it has `n` bytes itself.  Its
+        # own size is the `n` for which that number, as a uleb128, has `n` bytes.
+        length_size = next(n for n in range(1, size) if len(build_uleb128(size - CRC.size - n)) == n)
+        self._body = offset + length_size  # where the level and the payload start, which the checksum covers
         self.level: int = file.source.read_at(self._body, 1)[0]
 
     @property

@@ -111,7 +111,7 @@ class ZsWriter(Writer):
     ) -> None:
         """Open the output and write the header of an unfinished file.
 
-        `_pending` has the index entries of each level that do not fill a block yet.
+        `_levels` has the index entries of each level that no index block contains yet.
         """
         self._compress = compressor(codec, level)
         if block_size < 1:
@@ -135,8 +135,8 @@ class ZsWriter(Writer):
         self._calls = OrderedCalls(self._encode, self._jobs)  # blocks that threads encode; results come in order
         self._digest = sha256()
         self._last: bytes | memoryview | None = None  # the last record written
-        self._pending: list[list[IndexEntry]] = []
-        self._keys: dict[int, int] = {}  # bytes of the keys of those, by level
+        self._levels: list[list[IndexEntry]] = []
+        self._keys: dict[int, int] = {}  # bytes of the keys of these entries, by level
         self._buffer: list[bytes] = []  # records of the next data block, from `add`
         self._buffered = 0  # their size in bytes
         self._closed = False
@@ -275,11 +275,11 @@ class ZsWriter(Writer):
         size = sum(map(len, block))
         entry = IndexEntry(key, self._offset, size)
         self._offset += size
-        if len(self._pending) <= level:
-            self._pending.append([])
-        self._pending[level].append(entry)
+        if len(self._levels) <= level:
+            self._levels.append([])
+        self._levels[level].append(entry)
         self._keys[level] = self._keys.get(level, 0) + len(key)
-        entries = len(self._pending[level])
+        entries = len(self._levels[level])
         if entries >= self.branching_factor or (entries > 1 and self._keys[level] >= LARGEST_INDEX):
             self._put_index(level)
 
@@ -287,17 +287,17 @@ class ZsWriter(Writer):
         """Write the index block for the blocks of `level` that are not referred to yet."""
         if level + 1 > MAX_INDEX_LEVEL:
             raise WriterError(f"more than {MAX_INDEX_LEVEL} index levels: raise the branching factor")
-        entries, self._pending[level] = self._pending[level], []
+        entries, self._levels[level] = self._levels[level], []
         self._keys[level] = 0
         self._put(level + 1, entries[0].key, encode_block(level + 1, build_index(entries), self._compress))
 
     def _finish_index(self) -> IndexEntry:
         """Flush the lowest level until one index block remains: the root."""
         while True:
-            waiting = [level for level, entries in enumerate(self._pending) if entries]  # with unreferenced blocks
+            waiting = [level for level, entries in enumerate(self._levels) if entries]  # with unreferenced blocks
             lowest = waiting[0]
-            if lowest > 0 and waiting == [lowest] and len(self._pending[lowest]) == 1:
-                return self._pending[lowest][0]
+            if lowest > 0 and waiting == [lowest] and len(self._levels[lowest]) == 1:
+                return self._levels[lowest][0]
             self._put_index(lowest)
 
     # The end
@@ -324,7 +324,7 @@ class ZsWriter(Writer):
         try:
             self._flush_buffer()
             self._drain()
-            if not self._pending:
+            if not self._levels:  # no block was written
                 raise WriterError("no records: a ZS file cannot be empty", span=Span(self.name, 0, 0))
             root = self._finish_index()
             self._header = self._header._replace(

@@ -121,7 +121,7 @@ cdef int enc_map_nodes(ClpsEncoder self, ClpsEncoder piece, EncBuf* ids) except 
 
 
 cdef int enc_put_words(EncBuf* to, const uint64_t* words, size_t count, uint64_t base) except -1 nogil:
-    """Append words, each with `base` added."""
+    """Append words to `to`, each with `base` added."""
     cdef uint64_t* out
     cdef size_t i
     enc_buf_room(to, count * sizeof(uint64_t))
@@ -133,9 +133,10 @@ cdef int enc_put_words(EncBuf* to, const uint64_t* words, size_t count, uint64_t
 
 
 cdef int enc_put_deltas(EncColumn* to, const EncColumn* column, uint64_t base) except -1 nogil:
-    """Append differences of consecutive values, all of which are larger by `base` in `self`.
+    """Append a column of differences between consecutive values to `to`, where all values are larger by `base`.
 
-    The first difference of `column` is its first value: it becomes the difference to the last value of `to`.
+    So the differences stay the same, except the first one: it was the first value itself, and becomes the difference to
+    the last value of `to`.
     """
     cdef size_t at = to.a.n
     cdef uint64_t first
@@ -148,7 +149,7 @@ cdef int enc_put_deltas(EncColumn* to, const EncColumn* column, uint64_t base) e
 
 
 cdef int enc_put_patterns(EncColumn* to, const EncColumn* column, const int64_t* patterns) except -1 nogil:
-    """Append the ids of timestamp patterns; `patterns` has the ids of `self` by those of `piece`."""
+    """Append the pattern ids of a column of timestamps to `to`: `patterns[i]` instead of the piece's id `i`."""
     cdef const int64_t* ids = <const int64_t*>column.b.p
     cdef int64_t* out
     cdef size_t i

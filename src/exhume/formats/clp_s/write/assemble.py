@@ -142,8 +142,8 @@ def plan_streams(sizes: Sequence[int], min_table_size: int) -> list[tuple[list[i
     that is empty.
     """
     plan: list[tuple[list[int], int]] = []
-    numbers: list[int] = []
-    total = 0
+    numbers: list[int] = []  # tables of the current stream
+    total = 0  # their bytes
     for number in largest_first(sizes):
         size = sizes[number]
         if not size and not numbers and plan:
@@ -209,6 +209,7 @@ def _partition(items: array[int], order: array[int], first: int, last: int) -> i
         median = a if items[a] > items[c] else c if items[b] > items[c] else b
     items[first], items[median] = items[median], items[first]
     order[first], order[median] = order[median], order[first]
+    # Larger items go to the first part, smaller ones to the second; equal ones stop both searches, and are swapped.
     pivot = items[first]
     low, high = first + 1, last
     while True:

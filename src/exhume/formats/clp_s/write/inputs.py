@@ -95,6 +95,7 @@ def list_inputs(
         raise SourceNotFoundError("the prefix to remove is not a directory", span=Span(naming.prefix, 0, 0))
     found = []
     for one in [*inputs, *_listed(files_from)]:
+        # Standard input and URLs keep their names, without passwords; names of files depend on `naming`.
         remote = NamedInput(one, redact(one), storage_options or {})
         if one == STDIN or remote.is_remote:
             found.append(remote)

@@ -274,6 +274,7 @@ class Scanner:
         parts: list[bytes] = []
         broken = False
         while True:
+            # Bytes up to the next quote, backslash or control character.
             match = _PLAIN.match(data, at)
             end = match.end() if match else at
             self._check_utf8(at, end)
@@ -300,6 +301,7 @@ class Scanner:
             if not 0xD800 <= code <= 0xDFFF:
                 parts.append(chr(code).encode())
                 continue
+            # A surrogate: the second of the pair may not have arrived yet; if it is missing, the first is replaced.
             if code < 0xDC00 and b"\\u".startswith(data[at : at + 2]) and size - at < 2:
                 raise ScanError(Status.MORE, size)
             low = self._hex4(at + 2) if code < 0xDC00 and data.startswith(b"\\u", at) else -1

@@ -7,7 +7,8 @@ of an array or of an object in one follow.  A table has the columns of all recor
 that has no members.
 
 The options: `core`: strings are in the dialect of format 0.4.0 on; `structurize`: arrays are opened up into columns,
-else each is stored as its text; `retain_floats`: floats keep their spelling; `time_nodes`: values of the timestamp key
+else each is stored as its text; `retain_floats`: floats keep their spelling, by a format word of 16 bits that states
+sign, exponent and digits, or in a dictionary if no word can state it; `time_nodes`: values of the timestamp key
 are stored as from 0.5.0 on, numbers included (before, numbers are stored as they are, and only counted in the range of
 times); `lossy`: values that do not come back the same are accepted.
 """
@@ -274,12 +275,12 @@ class ClpsEncoder:
             parent = self._node(parent, key, NodeType.OBJECT)
         is_time = self._is_time(parent, leaf.keys[-1])
         if leaf.type in (NodeType.VAR_STRING, NodeType.CLP_STRING):
-            if is_time and self._timestamp(value, True):
+            if is_time and self._timestamp(value, quoted=True):
                 value.type = NodeType.TIMESTAMP if self._time_nodes else NodeType.DATE_STRING
         elif leaf.type == NodeType.INTEGER and is_time and not self._time_nodes:
             value.is_time, value.epoch = True, leaf.number
         elif leaf.type in (NodeType.INTEGER, NodeType.FLOAT):
-            if is_time and self._time_nodes and self._timestamp(value, False):
+            if is_time and self._time_nodes and self._timestamp(value, quoted=False):
                 value.type = NodeType.TIMESTAMP
             # Only floats are `exact`; infinities and NaN have no format word, but the dictionary can have their text.
             elif leaf.exact and math.isfinite(float(leaf.text)):
@@ -371,14 +372,16 @@ class ClpsEncoder:
         """Return the value of a JSON token with the type of its column."""
         value = _Value(token.text)
         match token.kind:
+            # Strings with a space are split into a log type and variables.
             case Kind.STRING:
                 value.type = NodeType.CLP_STRING if b" " in token.text else NodeType.VAR_STRING
-                if is_time and self._timestamp(value, True):
+                if is_time and self._timestamp(value, quoted=True):
                     value.type = NodeType.TIMESTAMP if self._time_nodes else NodeType.DATE_STRING
             case Kind.INTEGER:
                 self._integer(value, is_time)
+            # Before 0.5.0 a number is stored as such, and only counted in the range of times (`is_time`).
             case Kind.FLOAT:
-                if is_time and self._time_nodes and self._timestamp(value, False):
+                if is_time and self._time_nodes and self._timestamp(value, quoted=False):
                     value.type = NodeType.TIMESTAMP
                 else:
                     self._float(value)
@@ -405,7 +408,7 @@ class ClpsEncoder:
         if is_time and self._time_nodes:
             if not signed:
                 raise _RefusedError(Status.BAD_TIMESTAMP)
-            if self._timestamp(value, False):
+            if self._timestamp(value, quoted=False):
                 value.type = NodeType.TIMESTAMP
         elif is_time:
             value.is_time, value.epoch = True, value.number
@@ -422,7 +425,7 @@ class ClpsEncoder:
             value.type = NodeType.DICTIONARY_FLOAT if encoded is None else NodeType.FORMATTED_FLOAT
             value.word = 0 if encoded is None else encoded[1]
 
-    def _timestamp(self, value: _Value, quoted: bool) -> bool:
+    def _timestamp(self, value: _Value, *, quoted: bool) -> bool:
         """Give a value its time if it is one in a known pattern; return whether it is.
 
         `quoted`: whether it is a string, not a number.
@@ -494,6 +497,7 @@ class ClpsEncoder:
             case NodeType.BOOLEAN:
                 column.flags.append(value.number)
                 self.size += 1
+            # Times of this type are stored as differences; those of date strings, before 0.5.0, as they are.
             case NodeType.TIMESTAMP:
                 column.a.append(value.epoch - column.last & MASK64)
                 column.last = value.epoch
@@ -503,6 +507,7 @@ class ClpsEncoder:
                 column.a.append(value.epoch & MASK64)
                 column.b.append(value.pattern)
                 self.size += DATE_SIZE
+            # An integer, or the bits of a float.
             case _:
                 column.a.append(value.number & MASK64)
                 self.size += INTEGER_SIZE

@@ -283,6 +283,7 @@ def _in_backslashes(
     # Printing computes the weekday, and the hour of a twelve-hour clock: neither may be wrong in the text.
     if not _is_weekday(parts, weekday) or not 1 <= int(parts.get("l") or parts.get("I") or 1) <= 12:
         return None
+    # Offsets and names of zones are part of the pattern, and make the time one in UTC.
     pattern: list[str] = []
     for name, text in parts.items():
         if name.startswith("x"):
