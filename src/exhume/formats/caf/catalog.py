@@ -165,6 +165,7 @@ class Catalog:
         """Write the rows of a chunk, in place of earlier rows for the same location."""
         location = entry.location
         self.places.add(location)
+        # The index has the first `KEY_SIZE` characters of a location: it finds few rows, whose locations are compared.
         known = self._store.query(
             f"SELECT caf_file_id FROM caf_files WHERE {LOCATION_KEY} = :key AND NOT location <> :location",  # noqa: S608
             key=location[:KEY_SIZE],
@@ -186,6 +187,7 @@ class Catalog:
             " VALUES (:caf_file_id, :location, :chunk_size, :data_size, :tail_sha256, :num_files)",
             **{name: getattr(record, name) for name in ChunkRecord.__slots__},
         )
+        # The files of the chunk, in batches.
         for at in range(0, len(entry.rows), BATCH):
             rows = ((record.caf_file_id, *row) for row in entry.rows[at : at + BATCH])
             self._store.insert("file_locations", _COLUMNS, rows)
@@ -360,6 +362,7 @@ class Catalog:
             outside = chunks is not None and location not in chunks
             yield from self._check_chunk(location, record, outside, quick, missing, extra)
         progress(len(locations), len(locations), "chunks")
+        # A path that is missing in one chunk and not cataloged in another was moved.
         for lost in missing:
             path = lost.file_path or ""
             found = extra.get(path)

@@ -85,6 +85,7 @@ def create(
                 skipped += add_zip(writer, name, progress)
             if stdin_name is not None:
                 writer.add_pieces(stdin_name, _standard_input(progress))
+        # Only now do the chunks have their names, which the catalog stores.
         if catalog is not None:
             _enter(catalog, writer)
     return _report(run, writer, skipped)
@@ -135,6 +136,7 @@ def _report(run: Run, writer: CafWriter, skipped: list[tuple[str, str]]) -> Exit
         }
         for chunk in writer.chunks
     ]
+    # Losses go to standard error in any case, also with `--json`.
     for path, reason in skipped:
         click.echo(f"exhume: left out: {printable(path)}: {reason}", err=True)
     if writer.lossy_names:
@@ -142,6 +144,7 @@ def _report(run: Run, writer: CafWriter, skipped: list[tuple[str, str]]) -> Exit
             f"exhume: names stored with U+FFFD because they are not UTF-8: {counted(writer.lossy_names, 'names')}",
             err=True,
         )
+    # The result itself: a document, or one line.
     if run.machine:
         body = {
             "format": "caf",

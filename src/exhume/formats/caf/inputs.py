@@ -283,6 +283,7 @@ def add_zip(writer: CafWriter, path: str | BinaryIO, progress: Progress = no_pro
             for info in archive.infolist():
                 folders.add(_clean(info.filename), directory=info.is_dir())
             infos = [info for info in archive.infolist() if not info.is_dir()]
+            # All names and sizes are checked before the first member is written.
             for info in infos:
                 if not _unsafe(_clean(info.filename)):
                     writer.check(_clean(info.filename), info.file_size)

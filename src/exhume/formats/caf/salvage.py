@@ -108,6 +108,7 @@ def salvage(
     report = SalvageReport("caf", str(output), notes=recovery.notes)
     if not recovery.index_found:
         _number_pieces(source, recovery)
+    # Bytes that no entry names; without an index, or if it is empty, they may be all that is left.
     gaps = [(a, b) for a, b in _gaps(recovery, source.size) if not source.is_zero(a, b)]
     if unreferenced or not recovery.index_found or not (recovery.members or recovery.lost):
         recovery.members += [Member(f"unreferenced/{a}-{b}.bin", a, b, "raw bytes") for a, b in gaps]
@@ -148,11 +149,14 @@ def recover(source: Source, limits: Limits = DEFAULT_LIMITS) -> Recovery:
     if index.version != "1.0":
         found.notes.append(f"format_version is {shorten(repr(index.version))}: read as 1.0")
     index.check_ranges(found.ofs_index, source.size)
+    # The output is in one of the two orders that writers use: as the files were added, or by name.
     found.order = "insertion" if index_order(index) == "insertion" else "sorted"
+    # Entries that cannot be used, and those whose key occurs again.
     found.lost = [(index.names[i], flaw.rule.title, flaw.rule.code) for i, flaw in sorted(index.flaws.items())]
-    again = checks.DUPLICATE_KEY
-    found.lost += [(name, f"{again.title}: 'files'", again.code) for name in index.replaced]
+    duplicate = checks.DUPLICATE_KEY
+    found.lost += [(name, f"{duplicate.title}: 'files'", duplicate.code) for name in index.replaced]
     ranges = {i: (start, end) for start, end, i in live_ranges(index)}
+    # Two known faults of writers: ends that include the last byte, and files of concurrent calls with the same start.
     _repair_inclusive(index, found, ranges)
     _repair_concurrent(index, found, ranges, source.origin)
     free = _free_names(index.names)
@@ -415,6 +419,7 @@ def _account(source: Source, recovery: Recovery, done: list[Member], report: Sal
             report.add_span(source.span(at, end), outcome, what, why)
             at = end
 
+    # Members may overlap: bytes count for the first one that has them.
     for member in sorted(recovery.members, key=lambda m: (m.start, m.end)):
         until(member.start, Outcome.IGNORED, "bytes that no entry names")
         if id(member) in written:

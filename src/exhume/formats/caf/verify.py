@@ -94,7 +94,7 @@ def _check_layout(archive: OpenChunk, index: Index) -> Iterator[Finding]:
             yield checks.GAP.finding(
                 _after(index, holder), span=source.span(at, start), actual=counted(start - at, "bytes")
             )
-        elif start < at and start != end:
+        elif start < at and start != end:  # an empty file has no bytes to share
             yield checks.OVERLAP.finding(
                 f"{shorten(index.names[holder], 60)!r} and {shorten(index.names[ordinal], 60)!r}",
                 span=source.span(start, min(at, end)),
@@ -134,6 +134,7 @@ def _check_names(archive: OpenChunk, index: Index, progress: Progress) -> Iterat
         span, shown = where.sub(*index.key_span(ordinal)), shorten(index.names[ordinal], 60)
         return {"span": span, "field_path": f"files[{ordinal}]", "actual": shown}
 
+    # Each name alone, then names against each other.
     for done, (ordinal, name) in enumerate(index.items()):
         if done % STEP == 0:
             progress(done, total, "entries")
@@ -200,12 +201,16 @@ def has_lone_surrogate(name: str) -> bool:
 
 
 def index_order(index: Index) -> str:
-    """The order of names in the index: `sorted` (Go), `insertion` (TypeScript), `both` or `other`."""
+    """The order of names in the index: `sorted` (Go), `insertion` (TypeScript), `both` or `other`.
+
+    TypeScript writes the keys of a JavaScript object: names that are integers first, in ascending order, then the
+    others as they were added.
+    """
     names = index.names
     keys = list(map(sort_key, names))
     by_bytes = all(map(le, keys, keys[1:]))
-    # Files were added in the order of their bytes.  If an entry is flawed, that is unknown: then the index is taken for
-    # the order of adding.
+    # The offsets show the order in which the files were added.  With a flawed entry they are not reliable: all count as
+    # 0, so that `written` has the order of the index itself.
     starts = index.starts if not index.flaws else [0] * len(names)
     written = sorted(range(len(names)), key=lambda i: (starts[i], i))
     as_added = insertion_order(names[i] for i in written) == names

@@ -121,10 +121,12 @@ def choose(found: list[FileVersion], report: SalvageReport, *, include_deleted: 
 def _choose_unproven(found: list[FileVersion], best: dict[str, FileVersion], report: SalvageReport) -> None:
     """Choose versions from index blocks with a bad checksum, for paths without a readable one from another block.
 
+    `found` are these versions, newest first; those that are chosen are added to `best`.
     A file whose content matches its CRC-32C is kept below `UNPROVEN`: only its name may be wrong.  All other rows,
     those of empty files and directories included, are counted as lost.
     """
     for entry in found:
+        # Skip deletions, which have no checksum status, and paths with a version that was chosen before.
         if entry.checksum_status is None or entry.path in best or UNPROVEN + entry.path in best:
             continue
         if entry.checksum_status == "good" and entry.row is not None and entry.row.meta.size:

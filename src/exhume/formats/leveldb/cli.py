@@ -193,6 +193,7 @@ def cat(run: Run, archive: LevelDbArchive, names: tuple[str, ...], options: CatO
     sequence = options.sequence
     # called without or with bounds
     rows = partial(_rows, archive, sequence, checks.strict if sequence is None else _stderr_report(run, archive))
+    # Values of single keys, as they are; with --json, rows.
     if names:
         if options.jobs != 1:
             raise click.UsageError("--jobs has no effect on keys that are named")
@@ -205,6 +206,7 @@ def cat(run: Run, archive: LevelDbArchive, names: tuple[str, ...], options: CatO
         return outcome(run, archive)
     from exhume.formats.leveldb.ranges import json_parts
 
+    # Rows of the newest state are printed as they are read, on several threads.
     if sequence is None and not run.machine:
         for parts in archive.database.map_live(json_parts, families=[0], jobs=options.jobs, lean=True):
             for part in parts:

@@ -116,6 +116,7 @@ class Database(LiveDatabase):
             yield from map_rows(make, sources, None, None, jobs)
         else:
             yield from map(make, self._forensic_rows(sources, state, report))
+        # After the rows of the database, those of files that it no longer uses.
         if unreferenced:
             for rows in self.unreferenced(report, lean=lean):
                 if older:

@@ -188,15 +188,15 @@ _LONGEST_AFTER_DAMAGE = 64 << 10
 _FIRST = 256 << 10
 """Bytes at the start of a table from which `_guessed` finds out the kind of its checksums."""
 _MOST_GUESSED = 100_000
-"""Likely blocks that `_guessed` tries."""
+"""Most likely blocks that `_guessed` decompresses."""
 _MOST_ENDS = 1_000_000
-"""Ends of blocks that `_guessed` examines: a second or two, also among zeros, each of which may be an end."""
+"""Most ends of blocks that `_guessed` examines, in a second or two: among zeros, each byte may be such an end."""
 _LEAST_COMPRESSED = 16
 """Fewest bytes of a compressed block that `_guessed` tries."""
 _MOST_TRIED = 10_000_000
-"""Ends that a `_Chain` tries in one table: some seconds."""
+"""Most ends that a `_Chain` tries in one table, which takes some seconds."""
 _KINDS = ("xxh3", "xxhash64", "xxhash32", "crc32c", "none")
-"""Kinds of checksums that are tried in turn where no footer names one; CRC-32C without context comes first."""
+"""Kinds of checksums that `_guessed` tries in this order; before it, `_linear` tried CRC-32C without a context."""
 # Compression bytes that may end a block.
 _CODES = bytes(kind for kind in Compressions if kind != Compressions.EARLY_ZSTD)
 _FAMILIES = (("rocksdb", 5), ("leveldb", 0))

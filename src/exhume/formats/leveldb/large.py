@@ -206,6 +206,7 @@ def read_large(
         return None
     if content is None:
         return None
+    # The checksum takes a pass of its own: a wrong one is reported before the first chunk is read.
     computed = _checksum(file, handle, compression)
     verdict = Verdict.NONE if computed is None else Verdict.GOOD if computed == stored else Verdict.BAD
     try:

@@ -152,12 +152,13 @@ def parse_internal_key(data: bytes) -> InternalKey:
 def check_flags(block: Any, size: int, where: Span) -> None:
     """Raise `UnsupportedFeatureError` if the last number of a block of `size` bytes has flags of another layout.
 
-    It is the number of restart points.  If that does not fit the block, it is damaged: the reader's error is raised.
+    Its lower 28 bits are the number of restart points, the bits above are flags.  If the number does not fit the block,
+    the block is damaged: the reader's error is raised.
     """
     try:
         block.packed_num_restarts  # noqa: B018 - it is read on request
     except LayoutError as error:
-        # `short`: bytes are missing; `found`: the number with its flags.
+        # `short`: bytes are missing; `found`: the number with its flags, which `% MOST_RESTARTS` removes.
         if error.short or not 0 <= error.found % MOST_RESTARTS <= size // RESTART.size:
             raise
         raise UnsupportedFeatureError(

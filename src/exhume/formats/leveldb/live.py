@@ -118,7 +118,7 @@ class LiveDatabase(DatabaseDirectory):
         resolver = self.resolve_large if lean else self.resolve_value
         sources = Sources(runs, last, deletions, resolver, live=True, lean=lean)
         for family in chosen:
-            if family in runs:
+            if family in runs:  # ranges of keys, in parallel
                 yield from map_rows(make, sources._replace(families={family: runs[family]}), start, stop, jobs)
             else:
                 yield make(self._ordered(family, start, stop, last, lean=lean))

@@ -229,6 +229,7 @@ class Version(NamedTuple):
             "entry_offset": self.entry_offset,
             "checksum": str(place.checksum),
         }
+        # A row of a log is an operation of a batch; one of a table is in a compressed block.
         if self.operation is not None:
             out |= {
                 "operation": self.operation,
@@ -237,6 +238,7 @@ class Version(NamedTuple):
             }
         else:
             out["codec"] = place.codec
+        # What few databases have: column families, wide columns, timestamps, values that cannot be determined.
         if self.column_family:
             out["column_family"] = self.column_family
         if self.extra is not None:
@@ -371,6 +373,7 @@ class VersionEdit(NamedTuple):
 
     def to_dict(self) -> dict[str, Any]:
         """The fields that are set, JSON-able; keys in hexadecimal."""
+        # Fields that are None unless they are set, then the column family, then the files.
         out: dict[str, Any] = {}
         for name in _EDIT_FIELDS:
             value = getattr(self, name)
@@ -395,6 +398,7 @@ class VersionEdit(NamedTuple):
                 }
                 for f in self.added
             ]
+        # Lists that an edit without them leaves out; tags are in every edit.
         for name, blobs in (("blobs_added", self.blobs_added), ("blob_garbage", self.blob_garbage)):
             if blobs:
                 out[name] = [one._asdict() for one in blobs]

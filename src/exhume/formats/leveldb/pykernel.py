@@ -396,6 +396,7 @@ class LogItems:
         end, first, highest, kinds, before = len(block), -1, 0, 0, len(self)
         if at < 0:
             raise ValueError("an offset outside the block")
+        # Stop at the first fragment that is anything else: the caller reads it, and reports what is damaged.
         while at < end:
             try:
                 stop, stored, _, kind, _, begin, _ = flat_fragment(block, at, end)

@@ -216,6 +216,7 @@ def map_rows(
                     return keys, large(keys)
             else:
                 add_items(rows, _between(run, keys), lean=sources.lean, report=sources.report)
+        # A type other than those that set a value: reading block by block reports it at its place.
         sources.resolve(rows)
         return keys, None if sources.live and rows.cut(PUT_FLAGS) is not None else [make(rows)]
 

@@ -325,13 +325,13 @@ def _note_missing(database: Database, report: SalvageReport, *, everything: bool
         report.notes.append(f"{name} is missing")
     if not everything and any(report.lost[kind] for kind in _NEWER_MAY_BE_LOST):
         report.notes.append("the lost rows may have replaced or deleted rows that were written")
+    # RocksDB hides a value that was updated in place after a range deletion; the output has no such deletion.
     if not everything and (hidden := database.updates_in_place()):
         report.notes.append(f"a range deletion may hide rows that were written: {hidden[0]}")
 
 
 _NEWER_MAY_BE_LOST = ("logs", "files of Pebble", "tables", "ends of tables", "spans", "versions with a bad checksum")
-"""Losses whose keys are unknown."""
-
+"""Losses of rows whose keys are unknown: each may have been the newest version of a row that was written."""
 
 Range = tuple[int, int]
 """A half-open range of a file."""
@@ -351,7 +351,7 @@ def _content(database: Database, file: DbFile) -> tuple[list[Content], Outcome]:
             if not one.earlier
         ]
         found += [(start, stop, Outcome.REBUILT, "what the log states about itself") for start, stop in reader.about]
-        if reader.remains is not None:
+        if reader.remains is not None:  # a recycled log, whose file has records of an older one at its end
             found.append((reader.remains, source.size, Outcome.IGNORED, "from an earlier use of the file"))
         found.sort(key=itemgetter(0, 1))
         found += [*_filler(source, found)]
@@ -362,7 +362,7 @@ def _content(database: Database, file: DbFile) -> tuple[list[Content], Outcome]:
         return [(*one, Outcome.RECOVERED, "") for one in blobs], Outcome.LOST
     table = database.table(file)
     handles = data_handles(table, checks.ignore)
-    if handles is None:
+    if handles is None:  # the index cannot be read: blocks are searched for
         places = [(block.handle.offset, block.handle.stop) for block in find_data_blocks(table)]
     else:
         places = sorted((handle.offset, min(handle.stop, table.source.size)) for handle in handles)

@@ -73,7 +73,7 @@ def file_sections(
     """
     files: list[tuple[Source, list[SectionItem]]] = []
     for file in database.files:
-        if file.size is None:
+        if file.size is None:  # missing
             continue
         source = database.source(file.name)
         if file.kind == "table":
@@ -192,7 +192,7 @@ def _blob_sections(blobs: BlobFile) -> list[SectionItem]:
         nonlocal note
         note = detail or rule.title
 
-    try:
+    try:  # a damaged header raises; a record that does not fit is reported, and ends the loop
         codec = codec_name(blobs.header.compression)
         out.append(
             Section(f"{source.name}/header", source.span(0, BLOB_HEADER), schema="leveldb_blob_file::file_header")
@@ -203,7 +203,7 @@ def _blob_sections(blobs: BlobFile) -> list[SectionItem]:
             at = record.end
     except FormatError as error:
         note = error.message
-    if at < blobs.room:
+    if at < blobs.room:  # `room` is where the footer starts, or the file ends
         out.append(Section(f"{source.name}/unread@{at}", source.span(at, blobs.room), SectionKind.UNREAD, note=note))
     if blobs.footer is not None:
         span, schema = source.span(blobs.room, source.size), "leveldb_blob_file::file_footer"
@@ -412,7 +412,7 @@ def _contents(
             raise FormatError("the block cannot be read", span=source.span(handle.offset, end))
         return block.data
 
-    fill = {**dict.fromkeys(_FRAMED, layout.fills_block), "leveldb_filter": layout.fills_filter}.get(schema)
+    is_filled = {**dict.fromkeys(_FRAMED, layout.fills_block), "leveldb_filter": layout.fills_filter}.get(schema)
 
     def pieces() -> Iterator[bytes]:
         block = table.read_data(handle, checks.strict)
@@ -424,7 +424,7 @@ def _contents(
         pieces=pieces if kind is SectionKind.DATA and not stored else None,
         check=partial(check.compare, table, handle) if check is not None else None,
         covers=partial(check.covers, table, handle) if check is not None else None,
-        claims=(lambda: fill(source.read_at(handle.offset, handle.size))) if stored and fill is not None else None,
+        claims=(lambda: is_filled(source.read_at(handle.offset, handle.size))) if stored and is_filled else None,
         note="" if schema else "a kind of block that no schema describes",
     )  # fmt: skip
 

@@ -258,6 +258,7 @@ def entity_columns(stored: bytes) -> dict[bytes, bytes] | None:
             sizes.append(size)
     except LayoutError:
         return None
+    # The values follow all names.
     if sum(sizes) != end - at:
         return None
     out: dict[bytes, bytes] = {}
