@@ -210,6 +210,7 @@ class Audit(activity.RunObserver):
 
         installed = about()
         options = {name: value for name, value in context.params.items() if name != "audit"}
+        # Options of stores may be passwords.
         if "storage" in options:
             options["storage"] = [redact_option(one) for one in options["storage"]]
         body: dict[str, Any] = {
@@ -226,6 +227,7 @@ class Audit(activity.RunObserver):
             },
             "started_ns": str(self._started),
             "ended_ns": str(time.time_ns()),
+            # Files that were read, objects of stores, and standard input and output (None if they were not used).
             "inputs": [self._input(name) for name in sorted(self._inputs)],
             "remote": [
                 {"name": name, **self._remote[name], "read": merged(self._read[name])} for name in sorted(self._remote)

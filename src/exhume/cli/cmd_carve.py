@@ -236,6 +236,7 @@ def _print_archives(run: Run, image: str, found: list[CarvedArchive], folder: Pa
     )
     header = ["offset", "length", "format", "verdict", "verified by", "intact bytes", "confidence", "nested in"]
     run.print_table(rows, header, sizes=True)
+    # What was not checked is always printed, since it limits the verdict; other findings only with -v.
     for carved in found:
         for finding in carved.findings:
             if run.verbose or finding.severity is Severity.UNCHECKED:

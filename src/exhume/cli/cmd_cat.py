@@ -76,9 +76,10 @@ def command(
     from exhume.cli.playback import each_target, worst
     from exhume.cli.recursive import archives_below, on_found_archive
 
+    # The options have to fit each format that was found, before the first archive is printed.
     found = archives_below(run, [target])
     for format in sorted({one.format for _, one in found if one.format is not None}):
-        split_options(click.Context(command), "cat", get_format(format), values, given)  # before any output
+        split_options(click.Context(command), "cat", get_format(format), values, given)
     options = {"names": names, "span": span, "values": values, "given": given}
     chosen = Targets(found, len(found), True)
     outcomes = each_target(run, ManyOptions(), "cat", on_found_archive, chosen, verb_of=cat_one, options=options)

@@ -54,6 +54,7 @@ def build(run: Run, database: str, targets: tuple[str, ...], many: ManyOptions, 
     chosen = many.targets(run, targets, "CHUNK|DIR|URL...")
     chunks = list_chunks(map(_absolute, chosen.names), run.storage_options)
     reader = partial(read_entry, limits=run.limits, storage_options=run.storage_options)
+    # Workers do not pay for local chunks (see above).
     if many.cluster is None and not any(map(_is_remote, chunks)):
         many = many._replace(jobs=1)
     with (
@@ -100,6 +101,7 @@ def find(
         raise click.UsageError("--cat and --json exclude each other")
     with open_catalog(database, limits=run.limits, storage_options=run.storage_options, chunks_in=chunks_in) as catalog:
         found = [place for pattern in patterns for place in catalog.find(pattern)]
+        # All places are checked before any output.
         if cat:
             for place in found:
                 catalog.places.check(place.location)

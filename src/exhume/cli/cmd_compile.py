@@ -36,6 +36,7 @@ def command(run: Run, spec: str, output: str | None, imports: tuple[str, ...], n
     from exhume.layout.foreign import compile_ksy
     from exhume.layout.foreign_modules import NativeWarning
 
+    # An extension that cannot be built is only a warning: the readers in Python are written in any case.
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always", NativeWarning)
         specification = compile_ksy(spec, imports=imports, native=native)

@@ -102,12 +102,15 @@ function __exhume_complete
     for at in (seq 1 3 (count $fields))
         set -l value $fields[(math $at + 1)]
         if test "$fields[$at]" = file
+            # lead: "--option=" before the path, or nothing.
             set -l lead (string match -r -- '^--[^=]*=' (commandline -ct); or echo)
             set -l part (string replace -- "$lead" '' (commandline -ct))
             if string match -q -- '-*' "$part"; or test -z "$part"
+                # Only here a name could begin with "-" or "~".
                 for name in *
                     string match -qr -- '^[-~]' $name; and set name ./$name
                     test -d $name; and set name $name/
+                    # A tab in a name would begin its description.
                     string match -qr -- '\t' $name; or printf '%s%s\0' $lead $name
                 end
             else

@@ -58,6 +58,7 @@ def command(
         raise MissingDependencyError(
             "exploring needs the extra: pip install 'exhume[explore]'", span=Span("", 0, 0)
         ) from error
+    # The server runs until Ctrl-C or `idle`; its address is printed first, also for programs that read it from a pipe.
     shown = explored(run, target, verifies=not no_verify, image=image, ksy=ksy, imports=imports)
     try:
         with Server(shown, opener(run, shown), port=port, idle=idle) as server:

@@ -134,6 +134,7 @@ def command(
     """
     ctx = click.get_current_context()
     to = to or _named_by(output)
+    # A file by its specification; most options are for archives only.
     if ksy is not None:
         from exhume.cli.specified import export_specified
 
@@ -157,6 +158,7 @@ def command(
     if not chosen.several:
         values["jobs"] = many.jobs
         return _export(run, chosen.only, output, overwrite=overwrite, **options)
+    # Several targets: a directory with an output for each, whose options are checked before it is made.
     _refuse_file(output, to)
     check_each(run, _planned, chosen.names, **options)
     folder = prepare_directory(output, overwrite=overwrite)

@@ -52,8 +52,9 @@ def command(
     with run.open(target, **opening) as archive:
         if not isinstance(archive, MemberArchive):
             raise click.UsageError(f"{described.id} archives contain records, not members: use cat or export", ctx)
-        chosen = archive.match(names) if names else None
+        chosen = archive.match(names) if names else None  # None: all members
         with run.progress("extract", None if chosen is None else partial(_stored_size, archive, chosen)) as progress:
+            # To a directory, to standard output, or to a tar file, which gets its name when it is complete.
             if output is not None:
                 with OutputTree(output, overwrite=overwrite, limits=run.limits) as tree:
                     report = extract(archive, tree, chosen, jobs=jobs, progress=progress)

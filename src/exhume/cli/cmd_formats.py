@@ -31,6 +31,7 @@ def command(run: Run) -> None:
                 "limitations": list(described.limitations),
             }
         )
+    # Lines of JSON are all of one kind: only one document has the installation as well.
     here = about()
     if run.machine:
         run.items("formats", {} if run.ndjson else {"installation": here.to_dict()}, "formats", rows)

@@ -64,6 +64,7 @@ def command(
     With --ksy, show the values and lists of any file by a Kaitai Struct specification (extra: ksy).
     """
     given = given_options(click.get_current_context())
+    # With --ksy a file by its specification, else a directory of archives, else the archives that are named.
     if ksy is not None:
         from exhume.cli.specified import info_specified
 

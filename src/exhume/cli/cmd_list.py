@@ -91,6 +91,7 @@ def list_one(
     if sections:
         with run.reading("list"), run.inspect(target, **opening) as inspected:
             return _list_sections(run, target, inspected, jobs if isinstance(jobs, int) else 1)
+    # A format may have its own way to list (`listed`), which is used unless there are details or a glob.
     options = cli.verb_options("list", mine)
     with run.reading("list"), run.open(target, **opening) as archive:
         if long and not run.machine:

@@ -38,6 +38,7 @@ def command(
         # (`sums` yields one section for all of its kind.)
         if any(section.kind is SectionKind.UNREAD for section, *_ in archive.sections().sums()):
             outcome = ExitCode.LOSS
+    # Both pictures are made before the first is written.
     pictures = {svg: to_svg(drawing).encode("utf-8")} if svg is not None else {}
     if png is not None:
         pictures[png] = to_png(drawing)

@@ -35,6 +35,7 @@ def command(run: Run, target: str, name: str | None, log: str | None) -> ExitCod
             raise click.UsageError("repair needs one Ark log (choose one of several with --log)")
         with run.progress("repairing") as progress:
             report = repair_log(archive, name=name, progress=progress)
+    # The path goes to standard output, for other programs; what happened goes to standard error.
     if run.machine:
         run.document("repair", {"target": target, **report.to_dict()})
     else:

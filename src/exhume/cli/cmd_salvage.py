@@ -62,6 +62,7 @@ def command(
         raise click.UsageError("--as-files and --jsonl exclude each other", ctx)
     chosen = many.targets(run, targets)
     options: dict[str, Any] = {"as_files": as_files, "jsonl": jsonl, "values": values, "given": given_options(ctx)}
+    # One target: its output, its report, and what it shows.
     if not chosen.several:
         document, result = _salvage(run, chosen.only, output, jobs=many.jobs, **options)
         if report is not None and report != "-":
@@ -74,6 +75,7 @@ def command(
         return _outcome(result)
     if report is not None:
         raise click.UsageError("--report is for one target: several have their reports in --json or --ndjson", ctx)
+    # Several: a directory with an output for each; options are checked before it is made.
     check_each(run, _format_options, chosen.names, **options)
     folder = prepare_directory(output)
     chosen = chosen.with_outputs(".jsonl" if jsonl else "", keep_extension=not (jsonl or as_files))

@@ -54,6 +54,7 @@ def command(run: Run, output: str | None, count: int, seed: int) -> ExitCode:
             "created_ns": str(time.time_ns()),
             "checks": [row._asdict() for row in rows],
         }
+        # The same result as a document and as a page.
         if folder is not None:
             facts = {
                 "result": "as it must be" if ok else "NOT as it must be",

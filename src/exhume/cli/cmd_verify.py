@@ -51,6 +51,7 @@ def command(
     if not chosen.several and not recursive:
         return verify_one(run, chosen.only, jobs=many.jobs, **options)
 
+    # One of several targets that cannot be read must not end the others.
     def failed(target: str, error: ExhumeError) -> None:
         """Report a target that could not be read as one finding."""
         finding = Finding.from_error(error, unread=True)
@@ -65,6 +66,7 @@ def command(
             verdict_of = Verdict.of([finding])
             run.print_lines(run.screen.verdict(shown(target), verdict_of, f"{verdict_of} (not read)"))
 
+    # `recursive` also finds the archives: it reports all other files.
     if recursive:
         from exhume.cli.recursive import each_archive
 

@@ -68,12 +68,14 @@ def explored(
             raise
         run.note(f"{target}: format not recognized: it is searched for archives, as a disk image is")
         described = None
+    # An image; a remote one is verified on request only, as that reads all of it.
     if described is None:
         source = run.take_source(target, is_image=True)
         if isinstance(source, Tree):
             source.close()
             raise click.UsageError("--image needs a file (a disk image, a dump), not a directory")
         return ExploredImage(source, limits=run.limits, verifies=verifies and not source.is_remote)
+    # An archive, under the same rule.
     _note_doubt(run, target)
     opened = run.inspect(target)
     local = not (isinstance(opened.source, Source) and opened.source.is_remote) and "://" not in target

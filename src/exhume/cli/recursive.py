@@ -60,6 +60,7 @@ def each_archive(
         account.counts[Kind.ARCHIVE] += 1
         (failed or partial(print_failed, run))(name, error)
 
+    # Files are found while archives are read, so their number is not known in advance.
     units = Targets(_found(run, targets), None, True)
     outcomes = each_target(
         run,

@@ -281,7 +281,7 @@ class Browser(App[None]):
         payload, source, stopped = self._payload, self._source, self._stopped()
         self.call_from_thread(self._show_title, "searching ... (Esc stops)")
         try:
-            if payload is not None:
+            if payload is not None:  # its decompressed bytes are searched, otherwise the file
                 number = self._number(payload)
                 data = region_of(b"" if number is None else self._outline.payload(number))
                 found = find_bytes(data, wanted, start, stopped)

@@ -395,6 +395,7 @@ def key_values(data: Mapping[str, Any], screen: Screen = PLAIN, indent: str = ""
     width = max((len(_label(key)) for key, value in data.items() if not _nested(value)), default=0)
     for key, value in data.items():
         label = _label(key)
+        # A simple value: wrapped as plain text first, as colors would count as characters.
         if not _nested(value):
             text = cell(value)
             if (more := in_words(key, value)) is not None:
@@ -404,6 +405,7 @@ def key_values(data: Mapping[str, Any], screen: Screen = PLAIN, indent: str = ""
             first = indent + screen.paint(label, "heading") + screen.paint(first[head:], _styled(key, value))
             lines += [first, *rest]
             continue
+        # A mapping, or a list of mappings: indented under its key.
         lines.append(f"{indent}{screen.paint(label, 'heading')}:")
         if isinstance(value, Mapping):
             lines += key_values(value, screen, indent + "  ")

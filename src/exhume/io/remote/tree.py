@@ -90,20 +90,19 @@ def _find(fs: Any, base: str) -> dict[str, Mapping[str, Any]]:
         return found
     out: dict[str, Mapping[str, Any]] = {}
     pages = [f"{base}/"]  # index pages link directories with a slash, which fsspec's own walk leaves out
-    while pages:  # the pages of one level at the same time
-        answers = sync(fs.loop, partial(_gather, fs, pages[:TOGETHER]))
-        deeper = pages[TOGETHER:]
-        # `answers` has fewer items: those of the pages that were requested.
-        for page, answer in zip(pages, answers, strict=False):
+    while pages:  # up to `TOGETHER` of them are requested at a time
+        requested, waiting = pages[:TOGETHER], pages[TOGETHER:]
+        answers = sync(fs.loop, partial(_gather, fs, requested))
+        for page, answer in zip(requested, answers, strict=True):
             for info in answer:
                 name = info["name"]
                 if not name.startswith(page) or "?" in name:
                     continue  # the parent folder, and links that reorder the list
                 if name.endswith("/"):
-                    deeper.append(name)
+                    waiting.append(name)
                 else:
                     out[name] = info
-        pages = deeper
+        pages = waiting
     return out
 
 
