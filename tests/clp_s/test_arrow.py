@@ -198,6 +198,29 @@ def test_rows_of_many_keys_are_maps() -> None:
     assert archive.to_arrow(widest=2, columns=["n", "name", "msg"]).schema.names == ["n", "name", "msg"]
 
 
+@pytest.mark.parametrize("widest", [None, 1])
+def test_different_keys_have_different_columns(widest: int | None) -> None:
+    names = [b"@a", b"\\xff", b"\xff", b"\xfe"]
+    nodes = [(-1, b"", 5), *((0, name, 0) for name in names), (-1, b"@", 5), (5, b"a", 0)]
+    built = tiny(
+        nodes=nodes,
+        schemas=[(0, [1, 2, 3, 4], []), (1, [6], [])],
+        streams=[[(0, 1, i64(1, 2, 3, 4)), (1, 1, i64(6))]],
+    )
+    paths = ["\\@a", "\\\\xff", "\\xff", "\\xfe", "@a"]
+    archive = opened(built)
+    table = archive.to_arrow(widest=widest).read_all()
+    found = (
+        [{k: v for k, v in row.items() if v is not None} for row in table.to_pylist()]
+        if widest is None
+        else maps(table)
+    )
+    assert found == [dict(zip(paths, (1, 2, 3, 4), strict=False)), {"@a": 6}]
+    assert [archive.schema_tree.find(path) for path in paths] == [[1], [2], [3], [4], [6]]
+    plain = opened(tiny(nodes=nodes[:2], schemas=[(0, [1], [])], streams=[[(0, 1, i64(1))]]))
+    assert plain.to_arrow().read_all().to_pylist() == [{"@a": 1}]
+
+
 def test_rows_of_different_keys() -> None:
     nodes = [(-1, b"", 5), *((0, b"k%d" % number, 0) for number in range(99)), (0, b"last", 3)]
     built = tiny(

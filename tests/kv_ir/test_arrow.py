@@ -357,6 +357,33 @@ def test_random_arrays(value: list[Any], draw: random.Random) -> None:
     assert rows == [plain_text(json.dumps(json.loads(text.decode("utf-8", "surrogateescape")), ensure_ascii=False))]
 
 
+@pytest.mark.parametrize("widest", [None, 1])
+def test_different_keys_have_different_columns(widest: int | None) -> None:
+    keys = [b"@a", b"\\xff", b"\xff", b"\xfe", b"@\xff"]
+    units = [
+        *(user(Tags.NODE_INTEGER, name) for name in keys),
+        auto(Tags.NODE_INTEGER, b"a"),
+        user(Tags.NODE_OBJECT, b"@b"),
+        user(Tags.NODE_INTEGER, b"@b", 6),
+        event([(1, build_integer(10))], [(node, build_integer(node)) for node in (1, 2, 3, 4, 5, 7)]),
+        event([], [(1, build_integer(11)), (3, build_integer(13))]),
+    ]
+    with exhume.kvir.open(HEAD + b"".join(units) + END) as archive:
+        table = archive.to_arrow(widest=widest).read_all()
+    first = {"@a": 10, "\\@a": 1, "\\\\xff": 2, "\\xff": 3, "\\xfe": 4, "\\@\\xff": 5, "\\@b.@b": 7}
+    rows = table.to_pylist() if widest is None else [dict(row["integers"]) for row in table.to_pylist()]
+    assert [{key: value for key, value in row.items() if value is not None} for row in rows] == [
+        first,
+        {"\\@a": 11, "\\xff": 13},
+    ]
+
+
+def test_an_at_sign_needs_no_backslash_without_keys_of_the_logger() -> None:
+    units = [user(Tags.NODE_INTEGER, b"@a"), event([], [(1, build_integer(1))])]
+    with exhume.kvir.open(HEAD + b"".join(units) + END) as archive:
+        assert archive.to_arrow().read_all().to_pylist() == [{"@a": 1}]
+
+
 def test_rows_without_columns() -> None:
     check(SMALL, [])
     batches = list(exhume.kvir.open(SMALL).to_arrow(columns=[], batch_rows=3))

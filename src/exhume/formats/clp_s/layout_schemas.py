@@ -151,29 +151,50 @@ class SchemaTree:
         texts: list[str] = []
         found: dict[str, list[int]] = {}
         for node, parent in enumerate(self.parents):
-            key = self.keys[node].decode("utf-8", "backslashreplace")
             if parent == ROOT:
-                texts.append(key)
+                texts.append(self.keys[node].decode("utf-8", "backslashreplace"))
             else:
-                escaped = key.replace("\\", "\\\\").replace(".", "\\.")
                 # Directly below a root there is no dot: "@" + "key", or just "key".
-                dot = "" if self.parents[parent] == ROOT else "."
-                texts.append(f"{texts[parent]}{dot}{escaped}")
+                before = self._before(node) if self.parents[parent] == ROOT else "."
+                texts.append(f"{texts[parent]}{before}{_escaped(self.keys[node])}")
             found.setdefault(texts[node], []).append(node)
         return found
 
     def path_text(self, node: int) -> str:
-        """The path as written in queries: keys joined by dots, after the namespace sign if there is one."""
+        """The path as written in queries: keys joined by dots, after the namespace sign if there is one.
+
+        Different keys have different paths: bytes that are not UTF-8 are `\\xNN`, and where there are auto-generated
+        keys, whose sign is `@`, an `@` that begins the path of another key has a backslash.
+        """
         keys, parents = self.keys, self.parents
         found: list[str] = []
         while (parent := parents[node]) != ROOT:
-            key = keys[node].decode("utf-8", "backslashreplace")
-            if "\\" in key or "." in key:
-                key = key.replace("\\", "\\\\").replace(".", "\\.")
-            found.append(key)
+            key = _escaped(keys[node])
+            found.append(self._before(node) + key if parents[parent] == ROOT else key)
             node = parent
         head = keys[node].decode("utf-8", "backslashreplace")  # of the root: "", or the sign of a namespace
         return f"{head}{'.'.join(reversed(found))}"
+
+    def _before(self, node: int) -> str:
+        """What precedes the path of a key directly below a root: a backslash if it could be taken for an auto-generated
+        one, else nothing.
+        """
+        is_alike = self.keys[node].startswith(b"@") and not self.keys[self.parents[node]]
+        return "\\" if is_alike and self._has_auto else ""
+
+    @cached_property
+    def _has_auto(self) -> bool:
+        """Whether there are auto-generated keys: those below a root with the key `@`."""
+        return any(
+            parent != ROOT and self.parents[parent] == ROOT and self.keys[parent] == b"@" for parent in self.parents
+        )
+
+
+def _escaped(key: bytes) -> str:
+    """A key as a part of a path, different for different keys."""
+    if b"\\" in key or b"." in key:
+        key = key.replace(b"\\", b"\\\\").replace(b".", b"\\.")
+    return key.decode("utf-8", "backslashreplace")
 
 
 def parse_schema_tree(data: bytes, where: Span) -> tuple[SchemaTree, int]:

@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from exhume.errors import ExhumeError, LimitExceededError, SourceError
 from exhume.formats.kv_ir.chunks import make_ahead
-from exhume.formats.kv_ir.info import SPACES, escaped, paths, walk
+from exhume.formats.kv_ir.info import SPACES, escaped, lead, paths, walk
 from exhume.formats.kv_ir.kernel import KvIrDecoder
 from exhume.formats.kv_ir.passes import Units
 from exhume.formats.kv_ir.units import EventForm, UnitError
@@ -229,7 +229,7 @@ def to_arrow(
     counted: Counter[str] = Counter() if losses is None else losses
     if widest is not None and columns is None and len(known) > widest:
         return pa.RecordBatchReader.from_batches(
-            wide.schema(), wide.batches(_rows(archive, losses), batch_rows, counted)
+            wide.schema(), wide.batches(_rows(archive, known, losses), batch_rows, counted)
         )
     wanted = chosen(known, choose(known, columns))  # `choose`: all names, or the `columns`
     schema = wanted.schema
@@ -274,22 +274,25 @@ def counting_rest(units: U, losses: Counter[str] | None) -> U:
     return units
 
 
-def _rows(archive: KeyedStream, losses: Counter[str] | None) -> Iterator[list[wide.Pair]]:
-    """Yield each event as `(path, value)` pairs: the rows of maps."""
+def _rows(archive: KeyedStream, known: Mapping[str, Column], losses: Counter[str] | None) -> Iterator[list[wide.Pair]]:
+    """Yield each event as `(path, value)` pairs: the rows of maps.  `known` are the columns of the stream."""
+    has_auto = any(column.space == 0 for column in known.values())
     names: dict[str, str] = {}  # names as they are written in paths, which escaping each one again would take long
 
-    def pairs(value: dict[str, Any], lead: str) -> Iterator[wide.Pair]:
+    def pairs(value: dict[str, Any], before: str, is_top: bool = False) -> Iterator[wide.Pair]:
         """Yield the column name and value of each leaf; nested keys are joined by dots."""
         for key, one in value.items():
             if (name := names.get(key)) is None:
-                name = names[key] = escaped(key)
+                name = names[key] = escaped(key.encode("utf-8", "surrogateescape"))
+            if is_top and key[:1] == "@":
+                name = lead(has_auto, b"@") + name
             if isinstance(one, dict):
-                yield from pairs(one, f"{lead}{name}.")
+                yield from pairs(one, f"{before}{name}.")
             else:
-                yield f"{lead}{name}", print_array(one)[0] if isinstance(one, list) else one
+                yield f"{before}{name}", print_array(one)[0] if isinstance(one, list) else one
 
     for auto, user in archive.events_of(counting_rest(archive.units(), losses)):
-        yield [*pairs(auto, "@"), *pairs(user, "")]
+        yield [*pairs(auto, "@"), *pairs(user, "", True)]
 
 
 def columns_of(archive: KeyedStream, jobs: int = 1) -> dict[str, Column]:
@@ -308,9 +311,7 @@ def columns_of(archive: KeyedStream, jobs: int = 1) -> dict[str, Column]:
             one = found.setdefault(path, Column(space, trail[-1]))
             if type != "object":
                 one.types.add(type)
-                # Different names can have the same path (bytes that are not UTF-8): the first ones fill the column.
-                if (one.space, one.names) == (space, trail[-1]):
-                    one.nodes.append(number)
+                one.nodes.append(number)
     return found
 
 

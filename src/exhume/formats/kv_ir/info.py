@@ -68,21 +68,31 @@ def collect(archive: KeyedStream) -> KvIrInfo:
     return KvIrInfo.of(archive, units, archive.user_metadata, found, keys=keys)
 
 
-def escaped(name: str) -> str:
-    """A name as a part of a path."""
-    return name.replace("\\", "\\\\").replace(".", "\\.")
+def escaped(name: bytes) -> str:
+    """A name as a part of a path, different for different names: bytes that are not UTF-8 become `\\xNN`."""
+    return name.replace(b"\\", b"\\\\").replace(b".", b"\\.").decode("utf-8", "backslashreplace")
+
+
+def lead(names_logger: bool, name: bytes) -> str:
+    """What precedes the path of a user's key at the top level, `name` being its name.
+
+    A backslash, as in queries, if the path could be taken for that of a key of the logger (`names_logger`: it has any).
+    """
+    return "\\" if names_logger and name.startswith(b"@") else ""
 
 
 def paths(units: Units, space: str) -> Iterator[tuple[str, str, int]]:
     """Yield `(path, type, offset in the stream)` of every key of a tree, `auto` or `user`.
 
     Names in a path are separated by dots; a dot or backslash in a name has a backslash before it.  Paths of keys of the
-    logger begin with `@`, as in queries.
+    logger begin with `@`, as in queries; where there are any, an `@` that begins a user's path has a backslash.
     """
+    has_auto = space == "user" and bool(units.decoder.nodes(True))
     known = [""]  # paths by number; number 0 is the root
     for parent, type, raw, offset in units.decoder.nodes(space == "auto"):
-        name = escaped(raw.decode("utf-8", "backslashreplace"))
-        known.append(f"{known[parent]}.{name}" if parent else f"@{name}" if space == "auto" else name)
+        name = escaped(raw)
+        before = f"{known[parent]}." if parent else "@" if space == "auto" else lead(has_auto, raw)
+        known.append(f"{before}{name}")
         yield known[-1], NODES[Tags(type)], offset
 
 
