@@ -188,6 +188,20 @@ def test_the_columns_are_reported_without_decompressing_any(archive: Any, monkey
     assert archive.to_dataset(jobs=2).to_table(columns=["n"]).num_rows == 3000
 
 
+def test_columns_by_number_are_those_of_the_whole_table(archive: Any) -> None:
+    import pyarrow.compute as pc
+
+    events = archive.to_dataset()
+    place = events.schema.names.index("n")
+    for by_number, by_name in ((pc.field(place) == 7, pc.field("n") == 7), (pc.field(place + 1), pc.field("level"))):
+        if by_name.equals(pc.field("level")):
+            found = [events.to_table(columns={"x": one}) for one in (by_number, by_name)]
+        else:
+            found = [events.to_table(columns=["m"], filter=one) for one in (by_number, by_name)]
+            assert events.count_rows(filter=by_number) == 1
+        assert found[0].to_pylist() == found[1].to_pylist()
+
+
 def test_what_makes_no_sense_is_refused(archive: Any) -> None:
     events = archive.to_dataset()
     for call in (

@@ -188,6 +188,8 @@ class ArchiveDataset(dataset.Dataset):  # type: ignore[misc]
             return names
         texts = [str(each) for each in columns.values()] if isinstance(columns, Mapping) else []
         texts += [] if filter is None else [str(filter)]
+        if any("FieldPath(" in text for text in texts):  # a column by its number in the whole table: `field(2)`
+            return names
         requested = set() if isinstance(columns, Mapping) else set(columns)
 
         def named(name: str) -> bool:  # the text of an expression contains names without quotes or escapes
