@@ -349,6 +349,22 @@ def test_schemas_merge() -> None:
     ]
 
 
+def test_merged_columns_hold_all_values() -> None:
+    pa = pytest.importorskip("pyarrow")
+    unsigned, signed = pa.table({"a": pa.array([(1 << 64) - 1], pa.uint64())}), pa.table({"a": [-1]})
+    merged = merged_schema(pa, [unsigned.schema, signed.schema])
+    assert [conform(one, merged)["a"].to_pylist() for one in (unsigned, signed)] == [[str((1 << 64) - 1)], ["-1"]]
+    small = pa.schema([("a", pa.uint8())])
+    assert merged_schema(pa, [unsigned.schema, small]) == unsigned.schema
+    floats = pa.schema([("a", pa.float32())])
+    assert merged_schema(pa, [unsigned.schema, floats]) == pa.schema([("a", pa.float64())])
+    raw = conform(pa.table({"a": pa.array([b"\xff"], pa.large_binary())}), merged)
+    raw.validate(full=True)
+    assert raw["a"].to_pylist() == ['{"text":"\ufffd","base64":"/w=="}'.replace("\ufffd", "\\ufffd")]
+    with pytest.raises(pa.ArrowInvalid):  # a schema of the caller that is too small
+        conform(unsigned, small)
+
+
 def test_no_archives() -> None:
     assert partitions([]) == []
     with pytest.raises(ValueError, match="no archives"):

@@ -166,13 +166,19 @@ def merged_schema(pa: Any, schemas: Iterable[Any]) -> Any:
 
 
 def _common(pa: Any, one: Any, other: Any) -> Any:
-    """Return an Arrow type that holds the values of both: float or integer for numbers, else a string."""
+    """Return an Arrow type that holds the values of both: float or integer for numbers, else a string.
+
+    No integer type holds those of 64 bits with and without a sign: these are strings, too.
+    """
     if one == other or pa.types.is_null(other):
         return one
     if pa.types.is_null(one):
         return other
     numbers = (pa.types.is_integer, pa.types.is_floating)
     if all(any(test(kind) for test in numbers) for kind in (one, other)):
+        if pa.uint64() in (one, other) and not any(map(pa.types.is_floating, (one, other))):
+            unsigned = all(map(pa.types.is_unsigned_integer, (one, other)))
+            return pa.uint64() if unsigned else pa.large_string()
         return pa.float64() if pa.types.is_floating(one) or pa.types.is_floating(other) else pa.int64()
     return pa.large_string()
 
@@ -219,11 +225,17 @@ def conform(table: Any, schema: Any) -> Any:
 
 
 def _cast(pa: Any, column: Any, kind: Any) -> Any:
-    """Return an Arrow column as `kind`; values that cannot be converted become JSON text."""
+    """Return an Arrow column as `kind`; integers may be rounded to floats.
+
+    Values that cannot be converted become JSON text if the column is text; else the error of pyarrow is raised.
+    """
     try:
-        return column.cast(kind, safe=False)
+        return column.cast(kind, safe=not pa.types.is_floating(kind))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         from exhume.io.jsonout import dumps
+
+        if not pa.types.is_large_string(kind):
+            raise
 
         values = column.to_pylist()
         texts = [value if value is None or isinstance(value, str) else dumps(value) for value in values]
