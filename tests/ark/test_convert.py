@@ -293,6 +293,25 @@ def test_csv(log: Path, exhume_cli: Callable[..., Ran]) -> None:
             assert json.loads(row["gauges"]) == value["gauges"]
 
 
+def test_fields_of_csv_do_not_replace_others(tmp_path: Path, exhume_cli: Callable[..., Ran]) -> None:
+    idl = (
+        "namespace t; schema In { string x; uint64 time_ns; } schema A { uint64 time_ns; string time_ns_; In channel; }"
+    )
+    plain = "namespace t; schema B { string channel; }"
+    with ArkWriter(tmp_path / "log", guids=counted_guids()) as made:
+        value = {"time_ns": 7, "time_ns_": "u", "channel": {"x": "x", "time_ns": 8}}
+        made.channel("/a", "t::A", idl).write(1, value)
+        made.channel("/b", "t::B", plain).write(2, {"channel": "c"})
+    ran = exhume_cli("export", tmp_path / "log", "--to", "csv", "-o", tmp_path / "log.csv")
+    rows = list(csv.DictReader((tmp_path / "log.csv").read_text().splitlines()))
+    assert ran.code == 0
+    assert [(row["time_ns"], row["channel"]) for row in rows] == [("1", "/a"), ("2", "/b")]
+    assert [rows[0][name] for name in ("time_ns__", "time_ns_", "channel.x", "channel.time_ns")] == ["7", "u", "x", "8"]
+    assert rows[1]["channel_"] == "c"
+    paths = [("a", "b"), ("a.b",), ("a\\", "b"), ("a\\.b",)]
+    assert len(set(export.column_names(paths).values())) == len(paths)
+
+
 def test_rows_of_long_cells_are_the_same(tmp_path: Path, exhume_cli: Callable[..., Ran], monkeypatch: Any) -> None:
     texts = ["", "a,b", 'say "so"', "one\r", "two\n", " blank ", "größe", "\x1b[1m", "plain"]
     with ArkWriter(tmp_path / "log", name="a") as made:

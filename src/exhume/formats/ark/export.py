@@ -34,6 +34,9 @@ R = TypeVar("R")
 PROGRESS_STEP = 4096
 """Messages between two reports of progress."""
 
+OWN = ("time_ns", "channel")
+"""The columns of CSV that every message has: its time and the name of its channel."""
+
 LONG = 1 << 20
 """Characters of a cell above which rows are made piece by piece, to save memory."""
 
@@ -149,12 +152,14 @@ def export_csv(
     """
     refuse_options("csv", {"payload": options.get("payload")})  # raises if it was passed
     selection = Selection(log, options, ExportReport(), progress)
-    leaves: dict[str, dict[str, tuple[str, ...]]] = {}  # by GUID of a channel and name of a column: path of the field
+    paths: dict[str, list[tuple[str, ...]]] = {}  # by GUID of a channel: those of its fields
     for channel in selection.channels():
         registry = channel.declaration.registry
-        paths = list(leaf_paths(registry, channel.type)) if registry is not None else [("data",)]
-        leaves[channel.identifier] = {".".join(path): path for path in paths}
-    known = dict.fromkeys(["time_ns", "channel", *(name for mine in leaves.values() for name in mine)])
+        paths[channel.identifier] = list(leaf_paths(registry, channel.type)) if registry is not None else [("data",)]
+    name_of = column_names(path for mine in paths.values() for path in mine)
+    # By GUID of a channel and name of a column: path of the field.
+    leaves = {identifier: {name_of[path]: path for path in mine} for identifier, mine in paths.items()}
+    known = dict.fromkeys([*OWN, *name_of.values()])
     names = choose(known, columns)  # the columns to write, in order
     with text_output(output, overwrite=overwrite) as file:
         header, escaped = _csv([[*names]])
@@ -238,6 +243,23 @@ class ExportRows(NamedTuple):
 def leaf_paths(registry: Registry, type_name: str) -> Iterator[tuple[str, ...]]:
     """Paths of the fields that get a CSV column; types that contain themselves end in one cell."""
     yield from _leaves(registry, type_name, (), (type_name,))
+
+
+def column_names(paths: Iterable[tuple[str, ...]]) -> dict[tuple[str, ...], str]:
+    """The name of the CSV column of each path, different for different paths: its names joined by dots.
+
+    Dots and backslashes in names get a backslash.  Underscores are appended to a name of our own columns (`OWN`), until
+    no other column has it.
+    """
+    found = {path: ".".join(part.replace("\\", "\\\\").replace(".", "\\.") for part in path) for path in paths}
+    taken = {*OWN, *found.values()}
+    for path, name in found.items():
+        if name in OWN:
+            while name in taken:
+                name += "_"
+            taken.add(name)
+            found[path] = name
+    return found
 
 
 def _leaves(
