@@ -314,6 +314,21 @@ def test_columns_that_csv_has_no_form_for() -> None:
     assert json_column(pa, pa.array([7], pa.duration("ns"))) == [7]
 
 
+def test_times_that_pyarrow_prints_wrongly() -> None:
+    first, last = -62_135_596_800_000, 253_402_300_799_999  # of the years 1 and 9999
+    numbers = [0, None, first, last, first - 1, last + 1, 1 << 62, -(1 << 63)]
+    times, lost = pa.array(numbers, pa.timestamp("ms", "UTC")), Counter[str]()
+    assert flat_column(pa, times, lost).cast(pa.int64()).to_pylist() == [*numbers[:4], None, None, None, None]
+    assert lost == Counter({"times outside the years 1 to 9999": 4})
+    text = ["1970-01-01 00:00:00.000Z", None, "0001-01-01 00:00:00.000Z", "9999-12-31 23:59:59.999Z"]
+    assert json_column(pa, times) == [*text, *numbers[4:]]
+    assert json_column(pa, times[4:]) == numbers[4:]
+    for unit in ("s", "us", "ns"):
+        assert json_column(pa, pa.array([1 << 62], pa.timestamp(unit)))[0] == (
+            1 << 62 if unit != "ns" else "2116-02-20 23:53:38.427387904"
+        )
+
+
 def test_row_groups_contain_many_batches(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     from pyarrow import parquet as pq
 

@@ -50,6 +50,29 @@ def test_clp_s_events_have_the_time_of_the_archive(
     assert first["n"] == -5
 
 
+def test_times_that_nanoseconds_of_64_bits_cannot_hold(tmp_path: Path, exhume_cli: Callable[..., Any]) -> None:
+    with exhume.clpir.create(tmp_path / "a.clp", encoding="eight-byte") as writer:
+        for year in (1, 1970, 2500, 9999):
+            writer.write(
+                int((datetime(year, 1, 1, tzinfo=UTC) - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds()) * 1000, "x"
+            )
+    ran = exhume_cli("export", tmp_path / "a.clp", "--to", "timesketch", "-o", tmp_path / "events.jsonl")
+    assert ran.code == 0
+    years = [event["datetime"][:4] for event in lines(tmp_path / "events.jsonl")]
+    assert years == ["0001", "1970", "2500", "9999"]
+
+
+def test_different_columns_are_different_fields(tmp_path: Path, exhume_cli: Callable[..., Any]) -> None:
+    with exhume.kvir.create(tmp_path / "a.clp") as writer:
+        writer.write({"t": 0, "timestamp": 1, "timestamp_": 2, "timestamp__": 3, "tag": 4})
+    for name in ("events.jsonl", "events.csv"):
+        out = tmp_path / name
+        exhume_cli("export", tmp_path / "a.clp", "--to", "timesketch", "--time", "t:s", "-o", out)
+        event = lines(out)[0] if out.suffix == ".jsonl" else next(csv.DictReader(out.read_text().splitlines()))
+        fields = ("timestamp___", "timestamp_", "timestamp__", "tag_")
+        assert [int(event[field]) for field in fields] == [1, 2, 3, 4]
+
+
 def test_ark_events_count_from_the_start_of_the_clock(
     samples: Path, tmp_path: Path, exhume_cli: Callable[..., Any]
 ) -> None:

@@ -45,6 +45,15 @@ GATHERED = 256 << 20
 NO_COLUMNS = "rows without columns"
 """A kind of loss in the report."""
 
+BAD_YEAR = "times outside the years 1 to 9999"
+"""A kind of loss in the report: pyarrow prints other years wrongly, from 32768 on as different years."""
+
+_YEARS = range(-62_135_596_800, 253_402_300_800)
+"""Seconds since 1970 of the years 1 to 9999."""
+
+_PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000}
+"""By unit of a timestamp, the number of them in a second.  Nanoseconds of 64 bits cannot leave `_YEARS`."""
+
 
 class TableFile(ABC):
     """A file of one table: made with the schema, given batches, closed.  `report.lost` counts what it cannot hold.
@@ -303,8 +312,9 @@ def file_names(tables: Mapping[str, Callable[[], Any]], suffix: str) -> dict[str
 def flat_column(pa: Any, column: Any, losses: Any) -> Any:
     """A column as CSV can hold it.
 
-    Dictionaries become their values, bytes become text (U+FFFD for what is not UTF-8), durations integers, and nested
-    values JSON text; control characters in text are escaped.  Losses are counted.
+    Dictionaries become their values, bytes become text (U+FFFD for what is not UTF-8), durations integers, times
+    outside the years 1 to 9999 null, and nested values JSON text; control characters in text are escaped.  Losses are
+    counted.
     """
     types, kind = pa.types, column.type
     if types.is_dictionary(kind):
@@ -315,6 +325,12 @@ def flat_column(pa: Any, column: Any, losses: Any) -> Any:
         return _escaped(pa, column, losses)
     if types.is_duration(kind):
         return column.cast(pa.int64())
+    if types.is_timestamp(kind) and (rows := _rows_of_odd_years(pa, column)):
+        losses[BAD_YEAR] += len(rows)
+        numbers = column.cast(pa.int64()).to_pylist()
+        for row in rows:
+            numbers[row] = None
+        return pa.array(numbers, kind)
     if types.is_nested(kind):
         losses[NESTED] += len(column) - column.null_count
         return pa.array([None if value is None else dumps(value) for value in column.to_pylist()], pa.large_string())
@@ -334,11 +350,31 @@ def _escaped(pa: Any, column: Any, losses: Any) -> Any:
 
 
 def json_column(pa: Any, column: Any) -> list[Any]:
-    """The values of a column as `exhume.io.jsonout` prints them; dates and times are text with all their digits."""
+    """The values of a column as `exhume.io.jsonout` prints them; dates and times are text with all their digits.
+
+    A time outside the years 1 to 9999 is its number.
+    """
     types, kind = pa.types, column.type
+    odd = _rows_of_odd_years(pa, column) if types.is_timestamp(kind) else []
+    numbers = column.take(pa.array(odd)).cast(pa.int64()).to_pylist() if odd else []
     if types.is_duration(kind):
         column = column.cast(pa.int64())
     elif types.is_temporal(kind):
         column = column.cast(pa.string())
     values: list[Any] = column.to_pylist()
+    for row, number in zip(odd, numbers, strict=True):
+        values[row] = number
     return values
+
+
+def _rows_of_odd_years(pa: Any, column: Any) -> list[int]:
+    """Return the rows of a column of timestamps whose time is outside the years 1 to 9999."""
+    import pyarrow.compute as pc
+
+    scale = _PER_SECOND.get(column.type.unit)
+    if scale is None:
+        return []
+    numbers = column.cast(pa.int64())
+    odd = pc.or_(pc.less(numbers, _YEARS.start * scale), pc.greater_equal(numbers, _YEARS.stop * scale))
+    rows: list[int] = pc.indices_nonzero(odd).to_pylist()
+    return rows

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import UTC, timedelta
 from pathlib import Path
 from typing import Any, Final
@@ -97,9 +97,10 @@ def export(
                 actual=shorten(wanted),
             )
     # The columns that become fields; that of the message has a field of its own.
-    shown = [name for name in known if (columns is None or name in columns) and name != (message or "message")]
+    chosen = [name for name in known if (columns is None or name in columns) and name != (message or "message")]
+    shown = {name: _field(name, known) for name in chosen}
     with text_output(output, overwrite=overwrite) as file:
-        write = _csv(file, shown, report) if output.lower().endswith(".csv") else _json_lines(file)
+        write = _csv(file, list(shown.values()), report) if output.lower().endswith(".csv") else _json_lines(file)
         for name, make in tables.items():
             lead = f"{name}: " if len(tables) > 1 else ""
             clock = _clock(pa, archive, schemas[name], time, start_ns)
@@ -114,12 +115,18 @@ def export(
 
 
 def _events(
-    pa: Any, reader: Any, clock: Clock | None, message: str | None, shown: list[str], lead: str, report: ExportReport
+    pa: Any,
+    reader: Any,
+    clock: Clock | None,
+    message: str | None,
+    shown: Mapping[str, str],
+    lead: str,
+    report: ExportReport,
 ) -> Iterator[dict[str, Any]]:
     """Yield each row with a time as an event; rows without one are counted in `report.lost`.
 
-    `message`: the column for the event's text, by default `message`, else the row as JSON.  `shown`: the columns
-    that become fields.  `lead`: text before each message.
+    `message`: the column for the event's text, by default `message`, else the row as JSON.  `shown`: the fields
+    that columns become, by column.  `lead`: text before each message.
     """
     message_column = (
         message if message in reader.schema.names else "message" if "message" in reader.schema.names else None
@@ -138,9 +145,9 @@ def _events(
             whole = {name: value for name, value in zip(reader.schema.names, row, strict=True) if value is not None}
             text = _flat(whole[message_column], report) if message_column in whole else dumps(whole)
             event = {"datetime": when, "timestamp_desc": clock.described, "message": f"{lead}{text}"}
-            for name in shown:
+            for name, field in shown.items():
                 if name in whole and name != message_column:
-                    event[_field(name)] = _flat(whole[name], report)
+                    event[field] = _flat(whole[name], report)
             yield event
 
 
@@ -179,14 +186,21 @@ def _clock(pa: Any, archive: Archive, schema: Any, time: str | None, start_ns: i
 def _column_clock(pa: Any, name: str, kind: Any, unit_ns: int | None) -> Clock:
     """Return a function from a column of timestamps, integers (of `unit_ns` each) or ISO strings to nanoseconds."""
     if pa.types.is_timestamp(kind):
-        return Clock(name, name, lambda column: column.cast(pa.timestamp("ns", "UTC")).cast(pa.int64()).to_pylist())
+        # Not by a cast to nanoseconds, which cannot hold all times of other units.
+        return Clock(name, name, lambda column: _scaled(column.cast(pa.int64()), UNITS[kind.unit]))
     if pa.types.is_integer(kind):
         if unit_ns is None:
             raise QueryError(
                 f"column {shorten(name)} holds integers: say their unit", expected=f"{name}:ms or its like"
             )
-        return Clock(name, name, lambda column: [None if v is None else v * unit_ns for v in column.to_pylist()])
+        scale: int = unit_ns
+        return Clock(name, name, lambda column: _scaled(column, scale))
     return Clock(name, name, lambda column: [_iso_ns(value) for value in column.to_pylist()])
+
+
+def _scaled(column: Any, unit_ns: int) -> list[int | None]:
+    """Return a column of integers of `unit_ns` each in nanoseconds."""
+    return [None if value is None else value * unit_ns for value in column.to_pylist()]
 
 
 def _sum(value: int | None, start_ns: int) -> int | None:
@@ -255,7 +269,7 @@ def _csv(file: Any, chosen: Sequence[str], report: ExportReport) -> Callable[[di
     `chosen` are the fields of the events besides the required ones.
     """
     line = io.StringIO(newline="")  # a buffer for one line: the output takes bytes
-    names = [*REQUIRED, *map(_field, chosen)]
+    names = [*REQUIRED, *chosen]
     writer = csv.DictWriter(line, names, restval="")
     shown = {name: escape_controls(name) for name in names}
     report.lost[ESCAPED] += sum(name != plain for name, plain in shown.items())
@@ -278,6 +292,12 @@ def _csv(file: Any, chosen: Sequence[str], report: ExportReport) -> Callable[[di
     return write
 
 
-def _field(name: str) -> str:
-    """Return the name of a field, with an underscore appended if Timesketch uses the name itself."""
-    return name + "_" * (name in RESERVED)
+def _field(name: str, known: Collection[str]) -> str:
+    """Return the name of a column's field: if Timesketch uses it itself, with underscores appended until neither it nor
+    another of the columns `known` has the name.
+    """
+    if name in RESERVED:
+        name += "_"
+        while name in known:
+            name += "_"
+    return name
