@@ -10,6 +10,7 @@ import base64
 import binascii
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -39,8 +40,9 @@ _FLOATS: Final = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf, "infinity
 def from_json(registry: Registry, type_name: str, value: Any) -> dict[str, Any]:
     """The value of a type from its JSON form.
 
-    Integers may be decimal text (beyond 2^53), floats `"NaN"` and infinities, bytes `{"text", "base64"}` or hexadecimal
-    text; optional fields may be left out.  Raises `WriterError` where the form does not fit the type.
+    Integers may be decimal text (beyond 2^53) or have a fraction of 0, floats `"NaN"` and infinities, bytes `{"text",
+    "base64"}` or hexadecimal text; optional fields may be left out.  Raises `WriterError` where the form
+    does not fit the type.
     """
     if not isinstance(value, Mapping):
         raise WriterError("not a JSON object", field_path=type_name, actual=shorten(value))
@@ -49,7 +51,7 @@ def from_json(registry: Registry, type_name: str, value: Any) -> dict[str, Any]:
         if each.name in out:
             try:
                 out[each.name] = _from_json(registry, each, out[each.name])
-            except (ValueError, TypeError, binascii.Error) as error:
+            except (KeyError, OverflowError, ValueError, TypeError, binascii.Error) as error:
                 path = f"{type_name}.{each.name}"
                 raise WriterError("JSON that does not fit the type", field_path=path, actual=error) from error
         elif each.optional:
@@ -68,26 +70,68 @@ def _from_json(registry: Registry, each: Field, value: Any) -> Any:
     if each.packed_timespec or each.type == "byte_buffer":
         return to_bytes(value)
     match each.type:
-        case "string" | "guid" | "bool":
+        case "bool":
+            return _boolean(value)
+        case "string" | "guid":
             return value
         case "float" | "double":
-            return _FLOATS[value.lower()] if isinstance(value, str) else float(value)
+            return _float(value)
         case "object":
             return from_json(registry, each.object_type or "", value)
         case "arraylist" | "array":
             assert each.value is not None
-            return [_from_json(registry, each.value, item) for item in value]
+            return [_from_json(registry, each.value, item) for item in _list(value)]
         case "dictionary":
             assert each.key is not None
             assert each.value is not None
             if isinstance(value, Mapping):
                 return {key: _from_json(registry, each.value, item) for key, item in value.items()}
             return [
-                (_from_json(registry, each.key, key), _from_json(registry, each.value, item)) for key, item in value
+                (_from_json(registry, each.key, key), _from_json(registry, each.value, item))
+                for key, item in _list(value)
             ]
         case "variant":
             return _variant(registry, each, value)
-    return int(value)  # integers, enumerations, times and durations; also as text
+    return _integer(value)  # integers, enumerations, times and durations
+
+
+def _list(value: Any) -> list[Any]:
+    """A list, not a string or an object, which have items, too.  Raises `TypeError`."""
+    if not isinstance(value, list):
+        raise TypeError("not a list")
+    return value
+
+
+def _boolean(value: Any) -> bool:
+    """A boolean, no number.  Raises `TypeError`."""
+    if not isinstance(value, bool):
+        raise TypeError("not a boolean")
+    return value
+
+
+def _integer(value: Any) -> int:
+    """An integer from a JSON number without a fraction, or decimal text.  Raises `TypeError` or `ValueError`."""
+    if isinstance(value, bool):
+        raise TypeError("a boolean is no integer")
+    if isinstance(value, float) and not value.is_integer():
+        raise ValueError("not an integer")
+    if isinstance(value, str) and not re.fullmatch("-?[0-9]+", value):
+        raise ValueError("not the decimal digits of an integer")
+    return int(value)
+
+
+def _float(value: Any) -> float:
+    """A float from a JSON number, or its name where JSON has none.  Raises `TypeError` or `ValueError`."""
+    if isinstance(value, bool):
+        raise TypeError("a boolean is no number")
+    if isinstance(value, str):
+        if value.lower() not in _FLOATS:
+            raise ValueError("text that is neither NaN nor an infinity")
+        return _FLOATS[value.lower()]
+    made = float(value)
+    if isinstance(value, int) and int(made) != value:
+        raise ValueError("an integer that a float cannot hold")
+    return made
 
 
 def _variant(registry: Registry, each: Field, value: Any) -> dict[str, Any]:
@@ -104,7 +148,9 @@ def to_bytes(value: Any) -> bytes:
     if isinstance(value, Mapping):
         if "base64" in value:
             return base64.b64decode(value["base64"], validate=True)
-        return str(value["text"]).encode()
+        if not isinstance(value["text"], str):
+            raise TypeError("text that is no string")
+        return value["text"].encode()
     return bytes.fromhex(value)
 
 
@@ -210,7 +256,7 @@ class _Lines:
         """
         try:
             row = json.loads(line)
-            time_ns, name = int(row["time_ns"]), str(row["channel"])
+            time_ns, name = _integer(row["time_ns"]), str(row["channel"])
             has_value = "value" in row
             body = row["value"] if has_value else to_bytes(row["data"])
         except (ValueError, KeyError, TypeError, RecursionError, binascii.Error) as error:
