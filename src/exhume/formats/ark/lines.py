@@ -12,9 +12,9 @@ Spec: none; the JSON of a message is documented in `docs/formats/ark.md`.
 
 For viewers of MCAP, messages also become JSON with JSON Schemas of the plain kind that viewers read.  A schema has one
 `type` everywhere, and holds the types that it uses where they are used: no references, no alternatives.  So integers
-are numbers whatever their size, and an optional field without a value is left out.  A type inside itself and a
-dictionary are objects that are not described any further (a dictionary whose keys are not strings is a list of pairs
-and not in the schema).  Only floats for which JSON has no number are text nevertheless.
+are numbers whatever their size, and an optional field or entry of a dictionary without a value is left out.  A type
+inside itself and a dictionary are objects that are not described any further (a dictionary whose keys are not strings
+is a list of pairs and not in the schema).  Only floats for which JSON has no number are text nevertheless.
 
 Spec: none; JSON Schema 2020-12.
 """
