@@ -426,6 +426,11 @@ def test_values_that_a_type_cannot_hold_are_not_changed(type_: str, good: list[s
     from exhume.formats.ark.rbuf.idl import parse_idl
 
     registry = parse_idl(f"schema A {{ {type_} x; }}")
-    for text in (*good, *bad):
-        with nullcontext() if text in good else pytest.raises(WriterError, match="x"):
-            encoder_for(registry, "A").encode(from_json(registry, "A", {"x": json.loads(text)}))
+
+    def fits(text: str) -> bool:
+        try:
+            return bool(encoder_for(registry, "A").encode(from_json(registry, "A", {"x": json.loads(text)})))
+        except WriterError:
+            return False
+
+    assert [text for text in (*good, *bad) if fits(text)] == good

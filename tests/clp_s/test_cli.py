@@ -46,6 +46,20 @@ def test_text_that_is_not_utf8_in_json(exhume_cli: Cli, tmp_path: Path) -> None:
     assert [one["record"] for one in json.loads(ran.out)["records"]] == list(map(json.loads, lines))
 
 
+def test_floats_whose_format_is_not_stored(exhume_cli: Cli, tmp_path: Path) -> None:
+    path = tmp_path / "a.clps"
+    values = build.f64(float("nan"), 1e-9, 0.5)
+    path.write_bytes(
+        build.tiny(nodes=[(-1, b"", 5), (0, b"f", 1)], streams=[[(0, 3, values)]], schemas=[(0, [1], [])]).build()
+    )
+    records = [one["record"] for one in json.loads(exhume_cli("cat", path, "--json").out)["records"]]
+    assert records == ['{"f":nan}', {"f": 0.0}, {"f": 0.5}]  # the text where it is no JSON
+    ran = exhume_cli("export", path, "--to", "jsonl")
+    assert ran.out == b'{"f":nan}\n{"f":0.000000}\n{"f":0.500000}\n'
+    assert (ran.code, "six decimals" in ran.err) == (0, True)
+    assert b"1e-9" in exhume_cli("export", path, "--to", "csv").out.replace(b"1e-09", b"1e-9")
+
+
 def test_cat_reports_that_there_is_no_log_order(exhume_cli: Cli, tmp_path: Path) -> None:
     path = tmp_path / "a.clps"
     path.write_bytes(build.tiny().build())

@@ -341,7 +341,7 @@ def test_a_tree() -> None:
     assert found.children == [[1], [], [3], [4, 7, 9], [], [6], [8], [], [], [], [0, 2, 5]]
     assert found.roots == {(b"", 10): 0, (b"", 5): 2, (b"@", 5): 5}
     assert [found.path(node) for node in (0, 4, 8)] == [[0], [2, 3, 4], [5, 6, 8]]
-    texts = ["", "log_event_idx", "", "a", "a.x\\.y\\\\z", "@", "@k", "a.x\\.y\\\\z", "@k.deep\\\\xff", "a.p\\.q"]
+    texts = ["", "log_event_idx", "", "a", "a.x\\.y\\\\z", "@", "@k", "a.x\\.y\\\\z", "@k.deep\\xff", "a.p\\.q"]
     assert [found.path_text(node) for node in range(10)] == texts
     assert {text: found.find(text) for text in texts} == {
         text: [n for n in range(10) if texts[n] == text] for text in texts

@@ -97,12 +97,11 @@ def cat(run: Run, archive: ClpSArchive, names: tuple[str, ...], options: CatOpti
 
             shown = Dataset(archives)
         if run.machine:
-            from json import loads
+            from exhume.formats.clp_s.read.columns import parse_json
 
-            texts = (chunk.decode("utf-8", "surrogateescape") for chunk in shown.json_chunks(**chosen))
-            lines = (line for text in texts for line in text.split("\n") if line)
+            lines = (line for chunk in shown.json_chunks(**chosen) for line in bytes(chunk).split(b"\n") if line)
             head = {"target": archive.name, "format": archive.format}
-            run.items("records", head, "records", ({"record": loads(line)} for line in lines))
+            run.items("records", head, "records", ({"record": parse_json(line)} for line in lines))
             return
         for chunk in shown.json_chunks(**chosen):
             run.out.write(chunk)

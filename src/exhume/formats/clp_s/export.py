@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from exhume.archive import Progress, no_progress
 from exhume.choices import hint
 from exhume.errors import EntryNotFoundError, shorten
+from exhume.formats.clp_s.layout import NodeType
 from exhume.io.output.stream import text_output
 from exhume.tabular.report import ExportReport, refuse_options
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.reader import ClpSArchive
+
+
+SIX_DECIMALS: Final = (
+    "floats whose format is not stored have six decimals, as clp-s prints them: arrow, csv and parquet have all"
+)
+"""A note of the report.  Such are those of KV-IR streams, and all floats up to 0.3."""
 
 
 def export_jsonl(
@@ -31,7 +38,8 @@ def export_jsonl(
     jobs: int = 1,
     **options: Any,
 ) -> ExportReport:
-    """One record per line, exactly as `clp-s x` prints it (with `query`: as `clp-s s` does), so that nothing is lost.
+    """One record per line, exactly as `clp-s x` prints it (with `query`: as `clp-s s` does).  The report notes if
+    that rounds floats.
 
     `columns` are projected as by `--projection` of the native search (`EntryNotFoundError` for an unknown one);
     `complete` and `ordered` are those of `ClpSArchive.json_lines`, `jobs` threads print, and the rest are options of
@@ -40,6 +48,8 @@ def export_jsonl(
     """
     refuse_options("jsonl", options)
     report = ExportReport()
+    if NodeType.FLOAT in archive.schema_tree.types:
+        report.notes.append(SIX_DECIMALS)
     total = None  # the number of matches is not known in advance
     if query is None and not (columns or ignore_case) and tge is None and tle is None:
         chunks = archive.json_chunks(ordered=ordered, complete=complete, jobs=jobs)
