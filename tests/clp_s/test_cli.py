@@ -53,7 +53,7 @@ def test_floats_whose_format_is_not_stored(exhume_cli: Cli, tmp_path: Path) -> N
         build.tiny(nodes=[(-1, b"", 5), (0, b"f", 1)], streams=[[(0, 3, values)]], schemas=[(0, [1], [])]).build()
     )
     records = [one["record"] for one in json.loads(exhume_cli("cat", path, "--json").out)["records"]]
-    assert records == ['{"f":nan}', {"f": 0.0}, {"f": 0.5}]  # the text where it is no JSON
+    assert records == ['{"f":nan}', {"f": 0.0}, {"f": 0.5}]  # the text where it is not JSON
     ran = exhume_cli("export", path, "--to", "jsonl")
     assert ran.out == b'{"f":nan}\n{"f":0.000000}\n{"f":0.500000}\n'
     assert (ran.code, "six decimals" in ran.err) == (0, True)

@@ -112,7 +112,7 @@ def _boolean(value: Any) -> bool:
 def _integer(value: Any) -> int:
     """An integer from a JSON number without a fraction, or decimal text.  Raises `TypeError` or `ValueError`."""
     if isinstance(value, bool):
-        raise TypeError("a boolean is no integer")
+        raise TypeError("a boolean is not an integer")
     if isinstance(value, float) and not value.is_integer():
         raise ValueError("not an integer")
     if isinstance(value, str) and not re.fullmatch("-?[0-9]+", value):
@@ -123,7 +123,7 @@ def _integer(value: Any) -> int:
 def _float(value: Any) -> float:
     """A float from a JSON number, or its name where JSON has none.  Raises `TypeError` or `ValueError`."""
     if isinstance(value, bool):
-        raise TypeError("a boolean is no number")
+        raise TypeError("a boolean is not a number")
     if isinstance(value, str):
         if value.lower() not in _FLOATS:
             raise ValueError("text that is neither NaN nor an infinity")
@@ -149,7 +149,7 @@ def to_bytes(value: Any) -> bytes:
         if "base64" in value:
             return base64.b64decode(value["base64"], validate=True)
         if not isinstance(value["text"], str):
-            raise TypeError("text that is no string")
+            raise TypeError("text that is not a string")
         return value["text"].encode()
     return bytes.fromhex(value)
 
