@@ -30,6 +30,18 @@ def some(items: Iterable[T]) -> Iterator[T]:
     assert not none, "a loop over nothing"
 
 
+def bound_memory(size: int) -> None:
+    """Let what requests more than `size` bytes of memory from now on fail where it does.
+
+    A process of tests has mapped gigabytes by the time that it forks: these are not counted.
+    """
+    try:
+        mapped = int(Path("/proc/self/statm").read_bytes().split()[0]) * resource.getpagesize()
+    except OSError:
+        mapped = 0
+    resource.setrlimit(resource.RLIMIT_AS, (mapped + size, mapped + size))
+
+
 def peak_memory() -> int:
     """Most bytes of memory that this process had.
 

@@ -220,7 +220,7 @@ def test_catalog_build(archives: Path, exhume_cli: Cli, tmp_path: Path, monkeypa
         with sqlite3.connect(tmp_path / name) as database:
             rows.append(database.execute("SELECT * FROM file_locations ORDER BY 1, 2").fetchall())
             indexes = database.execute("SELECT name FROM sqlite_master WHERE sql LIKE 'CREATE INDEX%'").fetchall()
-            assert indexes == [("file_locations_path",)]
+            assert sorted(indexes) == [("caf_files_location",), ("file_locations_path",)]
         database.close()
     assert rows[0] == rows[1] == rows[2]
     assert len(rows[0]) == 15

@@ -16,7 +16,6 @@ import os
 import pickle
 import random
 import re
-import resource
 import shutil
 import signal
 import subprocess
@@ -35,6 +34,7 @@ from exhume.errors import SpecificationError
 from exhume.layout.fast import RAISED
 from exhume.layout.foreign import Specification, compile_ksy
 from tests.conftest import ROOT
+from tests.sizes import bound_memory
 from tests.toolchain.differential import FOREIGN, DifferenceError, compare_with, read_whole
 from tests.toolchain.natively import Reported
 from tools import nodejs
@@ -111,7 +111,7 @@ class Collection:
         read, write = os.pipe()
         child = os.fork()
         if not child:
-            resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+            bound_memory(MEMORY)
             signal.alarm(SECONDS)
             with os.fdopen(write, "wb") as pipe:
                 try:

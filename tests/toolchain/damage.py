@@ -15,7 +15,6 @@ import functools
 import json
 import multiprocessing
 import random
-import resource
 import sys
 import time
 from collections.abc import Iterator
@@ -24,6 +23,7 @@ from typing import Any
 from exhume.compiler.instances.draft import SeededRandom
 from exhume.compiler.instances.draw import NoneDrawnError, draw
 from tests.conftest import ROOT
+from tests.sizes import bound_memory
 from tests.toolchain.differential import damaged, model
 from tests.toolchain.refusals import check, is_compiled
 from tools.blocks import read_block, write_block
@@ -111,7 +111,7 @@ def recorded() -> dict[str, Row]:
 
 def _limited() -> None:
     """Let what requests too much memory fail where it asks."""
-    resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+    bound_memory(4 << 30)
 
 
 def main() -> int:

@@ -176,7 +176,7 @@ KEYS = {
     "seq: [{id: \"a\\nb\", type: u1}]": r"is not a name",
     "seq: [{id: \"a\\0b\", type: u1}]": r"is not a name|not YAML",
     "seq: [{id: A, type: u1}]": r"'A' is not a name",
-    f"seq: [{{id: {'a' * 201}, type: u1}}]": r"a name of 201 characters, more than 200: a{60},",
+    f"seq: [{{id: {'a' * 201}, type: u1}}]": r"a name longer than 200 characters: a{60},",
     "instances: {__init__: {value: 1}}": r"'__init__' is not a name",
     "types: {__t: {seq: []}}": r"'__t' is not a name",
     "enums: {e: {1: '__doc__'}}": r"'__doc__' is not a name",

@@ -96,7 +96,7 @@ def name(found: Any, where: str) -> str:
     if found is None:
         raise UnsupportedError("`id` is missing", where)
     if isinstance(found, str) and len(found) > refusal.NAME:
-        raise UnsupportedError(f"a name of {len(found)} characters, more than {refusal.NAME}: {found:.60}", where)
+        raise UnsupportedError(f"a name longer than {refusal.NAME} characters: {found:.60}", where)
     if not isinstance(found, str) or NAME.fullmatch(found) is None:
         raise UnsupportedError(f"{found!r:.60} is not a name: names are of lower-case letters, digits and `_`", where)
     if is_private(found):
