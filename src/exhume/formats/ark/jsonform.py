@@ -144,7 +144,10 @@ def _variant(registry: Registry, each: Field, value: Any) -> dict[str, Any]:
 
 
 def to_bytes(value: Any) -> bytes:
-    """Bytes from hexadecimal text, or from an object with either `text` (they are UTF-8) or `base64`."""
+    """Bytes from hexadecimal text, or from an object with either `text` (they are UTF-8) or `base64`.
+
+    Raises `TypeError`, `KeyError` or `ValueError` for anything else.
+    """
     if isinstance(value, Mapping):
         if "base64" in value:
             return base64.b64decode(value["base64"], validate=True)
