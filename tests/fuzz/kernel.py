@@ -118,7 +118,7 @@ def _rows(items: list[Any], data: bytes) -> None:
     rows = LeveldbRows()
     rows.add_items(items)
     rows.add_items(items[:3])
-    rows.resolve((data[:2], 3, 0), 1 << 20, [(data[:1], data[1:2], 9, 0)])
+    rows.resolve((data[:2], 3, 0), 1 << 20, [(data[:1], data[1:2], 9)])
     rows.choose(False, None, data[:3] or None, data[:1])
     rows.versions(tuple, tuple("abcdefghij"), rows.places, lambda place, at: at)
     rows.json(), rows.text(True, key_text), rows.column(True), rows.tally(), rows.facts()

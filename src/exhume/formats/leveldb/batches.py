@@ -21,10 +21,11 @@ from typing import Any
 from exhume.counts import counted
 from exhume.errors import ExhumeError
 from exhume.formats.leveldb.checks import Recorder, Report
+from exhume.formats.leveldb.deletions import RangeDeletion
 from exhume.formats.leveldb.kernel import LogItems
 from exhume.formats.leveldb.layout import Batch, Operation, OperationTypes, TransactionMark
 from exhume.formats.leveldb.model import Place, SequenceRule, Status, ValueTypes
-from exhume.formats.leveldb.table import Item, RangeDeletion
+from exhume.formats.leveldb.table import Item
 from exhume.formats.leveldb.wire import MAX_SEQUENCE
 from exhume.tuples import NamedTuple
 

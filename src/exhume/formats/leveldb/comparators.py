@@ -58,6 +58,14 @@ class Comparator(NamedTuple):
         stamp = -int.from_bytes(key[-self.timestamp :], "little") if self.timestamp else 0
         return rank is None, key if rank is None else rank, stamp
 
+    def rank(self, key: bytes) -> Any:
+        """Return a value that compares as the key does without its timestamp; that of invalid keys is the highest."""
+        return key if self.is_bytewise else self.sort_key(key)[:2]
+
+    def after(self, key: bytes) -> Any:
+        """Return a value above the `rank` of a key, and below that of every key that sorts after it."""
+        return key + b"\0" if self.is_bytewise else (*self.rank(key), None)  # a longer tuple comes after its start
+
     def precedes(self, left: bytes, right: bytes) -> bool | None:
         """Whether one key sorts before another; None where they are the same key, or where that is not known."""
         if not self.known:

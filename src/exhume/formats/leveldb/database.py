@@ -22,6 +22,7 @@ from exhume.errors import ExhumeError
 from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.batches import LoadedLog
 from exhume.formats.leveldb.checks import Report
+from exhume.formats.leveldb.deletions import RangeDeletion
 from exhume.formats.leveldb.files import DbFile
 from exhume.formats.leveldb.forensics import TableSurvey, forensic_items, survey_table
 from exhume.formats.leveldb.kernel import LeveldbRows
@@ -43,7 +44,7 @@ from exhume.formats.leveldb.ranges import (
     unused_rows,
     versions_of,
 )
-from exhume.formats.leveldb.table import Item, RangeDeletion, merge_runs, parts_of, sort_key, whole_keys
+from exhume.formats.leveldb.table import Item, merge_runs, parts_of, sort_key, whole_keys
 from exhume.formats.leveldb.values import Resolver, add_items, settle_older
 from exhume.formats.leveldb.wire import MAX_SEQUENCE
 from exhume.io.caching import cached_property
@@ -175,14 +176,8 @@ class Database(LiveDatabase):
         logs = [self.load_log(f, report) for f in self.logs(Role.LIVE)]
         # Without a manifest, no number is too high to be part of the state.
         known = (self.manifest.last_sequence or 0) if self.manifest else MAX_SEQUENCE
-        ranges = [r for log in logs for r in log.ranges]
-        tables = self.tables(Role.LIVE)
-        for file in tables:
-            table = self.table(file)
-            footer = table.footer_or_none()
-            if footer is not None and footer.family == "rocksdb":  # LevelDB has no range deletions
-                ranges += [RangeDeletion(*r, file.column_family) for r in table.range_deletions(report)]
-        families = {f.column_family for f in tables} | {n for log in logs for n in log.items}
+        ranges = [r for log in logs for r in log.ranges] + self._table_deletions(report)
+        families = {f.column_family for f in self.tables(Role.LIVE)} | {n for log in logs for n in log.items}
         return LiveState(logs, max([known, *(log.last_sequence for log in logs)]), ranges, sorted(families))
 
     def unreferenced(self, report: Report, *, lean: bool = False) -> Iterator[LeveldbRows]:
@@ -306,10 +301,8 @@ class Database(LiveDatabase):
     def covers(self, deleted: RangeDeletion, key: bytes) -> bool:
         """Whether a key is in a deleted range, compared as in its column family."""
         order = self.order(deleted.column_family)
-        if order.is_bytewise:
-            return deleted.first <= key < deleted.stop
-        low, rank, high = map(order.sort_key, (deleted.first, key, deleted.stop))  # without timestamps, the third part
-        return low[:2] <= rank[:2] < high[:2]
+        low, high = deleted.bounds(order)
+        return bool(low <= order.rank(key + bytes(order.timestamp)) < high)  # versions have no timestamp in their key
 
     def version_key(self, version: Version) -> Any:
         """Return the sort key of a version: column family, whether the key is invalid, key, newest first."""

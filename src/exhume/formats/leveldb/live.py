@@ -24,7 +24,9 @@ from typing import Any, TypeVar
 from exhume.errors import ExhumeError
 from exhume.findings import CappedFindings, Finding
 from exhume.formats.leveldb import checks
+from exhume.formats.leveldb.checks import Report
 from exhume.formats.leveldb.comparators import Comparator
+from exhume.formats.leveldb.deletions import RangeDeletion
 from exhume.formats.leveldb.directory import DatabaseDirectory
 from exhume.formats.leveldb.files import DbFile
 from exhume.formats.leveldb.kernel import LeveldbRows, LogItems
@@ -33,7 +35,7 @@ from exhume.formats.leveldb.manifest import ColumnFamily, level_runs
 from exhume.formats.leveldb.model import DELETIONS, INDIRECT, Role, Status, ValueTypes, Version, type_name
 from exhume.formats.leveldb.names import hint_rows
 from exhume.formats.leveldb.ranges import PUT_FLAGS, Run, Sources, map_rows, versions_of
-from exhume.formats.leveldb.table import Item, Level, RangeDeletion, Table
+from exhume.formats.leveldb.table import Item, Level, Table
 from exhume.formats.leveldb.values import updated_in_place
 from exhume.formats.leveldb.wire import MAX_SEQUENCE
 from exhume.io.caching import cached_property
@@ -200,7 +202,12 @@ class LiveDatabase(DatabaseDirectory):
         `ceiling` is the highest visible sequence number. Deleted keys are omitted. Merge operands are collected up to
         their base value and resolved together.
         """
-        ranges = [r for r in self.range_deletions() if r.column_family == column_family and r.sequence <= ceiling]
+        order = self.order(column_family)
+        ranges = [
+            (*one.bounds(order), one.sequence)
+            for one in self.range_deletions()
+            if one.column_family == column_family and one.sequence <= ceiling
+        ]
         last: bytes | None = None
         chain: list[Item] = []  # merge operands of the last key, newest first, while there may be more
         for item in self._merged(start, stop, column_family):
@@ -220,7 +227,7 @@ class LiveDatabase(DatabaseDirectory):
             last = key
             # Whether the key has no value from here on down.
             gone = kind in DELETIONS or (
-                ranges and any(r.first <= key < r.stop and r.sequence > number for r in ranges)
+                ranges and any(first <= key < end and wiped > number for first, end, wiped in ranges)
             )
             if not gone and kind not in checks.KNOWN_PUTS:
                 checks.raise_rule(checks.VALUE_TYPE, span=place.span, actual=kind)
@@ -270,11 +277,21 @@ class LiveDatabase(DatabaseDirectory):
     @cached_property
     def _range_deletions(self) -> list[RangeDeletion]:
         """The range deletions of live logs and tables; LevelDB's tables have none."""
-        out = [r for f in self.logs(Role.LIVE) for r in self.load_log(f).ranges]
+        return [r for f in self.logs(Role.LIVE) for r in self.load_log(f).ranges] + self._table_deletions(checks.strict)
+
+    def _table_deletions(self, report: Report) -> list[RangeDeletion]:
+        """Return the range deletions of live tables, each as far as it counts."""
+        out: list[RangeDeletion] = []
+        stated = {one.number: one for one in self.manifest.tables} if self.manifest else {}
         for file in self.tables(Role.LIVE):
             table = self.table(file)
-            if table.footer is not None and table.footer.family == "rocksdb":
-                out += [RangeDeletion(*r, file.column_family) for r in table.range_deletions(checks.strict)]
+            footer = table.footer if report is checks.strict else table.footer_or_none()
+            if footer is None or footer.family != "rocksdb":  # LevelDB has none
+                continue
+            found = [RangeDeletion(*one, file.column_family) for one in table.range_deletions(report)]
+            if file.number in stated and self.order(file.column_family).known:
+                found = [one.within(stated[file.number], self.order(file.column_family)) for one in found]
+            out += found
         return out
 
     def updates_in_place(self) -> list[Finding]:

@@ -105,7 +105,7 @@ class LeveldbRows:
                 self.places.append(place)
             self._rows.append([key, value, inverted, at, len(self.places) - 1, LIVE, NO_NEWER])
 
-    def resolve(self, state: State, last_sequence: int, ranges: Sequence[tuple[bytes, bytes, int, int]]) -> State:
+    def resolve(self, state: State, last_sequence: int, ranges: Sequence[tuple[bytes, bytes, int]]) -> State:
         """Merge the runs (among equals, those of earlier runs come first), and determine each status.
 
         `ranges` are range deletions: first key, key they end before, sequence number.  `state` comes from the rows
@@ -252,7 +252,7 @@ class LeveldbRows:
         return out
 
 
-def judge(rows: list[list[Any]], state: Any, last_sequence: int, ranges: Sequence[tuple[Any, Any, int, int]]) -> Any:
+def judge(rows: list[list[Any]], state: Any, last_sequence: int, ranges: Sequence[tuple[Any, Any, int]]) -> Any:
     """Set the statuses of sorted rows (`LeveldbRows._rows`) as its `resolve` does; keys may be anything sortable."""
     key, newer, newer_kind = state
     for row in rows:  # the indexes are those of `LeveldbRows._rows`

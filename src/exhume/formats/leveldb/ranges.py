@@ -21,9 +21,11 @@ from exhume.findings import Finding, Severity
 from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.blocks import codec_name
 from exhume.formats.leveldb.checks import Report
+from exhume.formats.leveldb.comparators import Comparator, comparator_of
+from exhume.formats.leveldb.deletions import RangeDeletion
 from exhume.formats.leveldb.kernel import LeveldbRows, LogItems
-from exhume.formats.leveldb.model import PUTS, Place, Role, Status, Version, VersionExtra, type_name
-from exhume.formats.leveldb.table import Item, RangeDeletion, Table, merge_runs, parts_of, whole_keys
+from exhume.formats.leveldb.model import BYTEWISE, PUTS, Place, Role, Status, Version, VersionExtra, type_name
+from exhume.formats.leveldb.table import Item, Table, merge_runs, parts_of, whole_keys
 from exhume.formats.leveldb.values import SEQUENCE, Resolver, add_items, settle_chains, settle_older
 from exhume.formats.leveldb.wire import key_text
 from exhume.io.parallel import map_ordered
@@ -32,7 +34,6 @@ from exhume.native.kernel import COMPILED
 from exhume.tuples import NamedTuple
 
 if TYPE_CHECKING:
-    from exhume.formats.leveldb.comparators import Comparator
     from exhume.formats.leveldb.directory import DatabaseDirectory
     from exhume.formats.leveldb.pykernel import State
     from exhume.formats.leveldb.wire import BlockIndex
@@ -91,21 +92,25 @@ class Sources(NamedTuple):
 
         The rows have all versions of each of their keys.
         """
-        state = rows.resolve(state, self.last_sequence, self.deletions_of(rows.family))
+        state = rows.resolve(state, self.last_sequence, self.deletions_of(rows.family, comparator_of(BYTEWISE)))
         self._settle(rows)
         return state
 
     def ordered(self, family: int, items: Iterable[Item], order: Comparator) -> LeveldbRows:
         """All versions of a column family in the order of a comparator, each with its status and its value."""
         rows = LeveldbRows(family)
-        state = self.last_sequence, self.deletions_of(family)
+        state = self.last_sequence, self.deletions_of(family, order)
         add_ordered(rows, items, order, *state, lean=self.lean, report=self.report)
         self._settle(rows)
         return rows
 
-    def deletions_of(self, family: int) -> list[RangeDeletion]:
-        """The range deletions of a column family."""
-        return [one for one in self.deletions if one.column_family == family]
+    def deletions_of(self, family: int, order: Comparator) -> list[tuple[Any, Any, int]]:
+        """The range deletions of a column family that are part of the state: their bounds and sequence numbers."""
+        return [
+            (*one.bounds(order), one.sequence)
+            for one in self.deletions
+            if one.column_family == family and one.sequence <= self.last_sequence
+        ]
 
     def _settle(self, rows: LeveldbRows) -> None:
         """Resolve merge operands, then keep the live rows or settle the older versions."""
@@ -259,14 +264,14 @@ def add_ordered(
     items: Iterable[Item],
     order: Comparator,
     last_sequence: int,
-    ranges: Iterable[RangeDeletion],
+    ranges: Sequence[tuple[Any, Any, int]],
     *,
     lean: bool = False,
     report: Report | None = None,
 ) -> None:
     """Add versions in the order of a comparator, each with its status; keys without their timestamps, which are extras.
 
-    A range deletion reaches over keys as the comparator orders them.  `lean` and `report` are those of `add_items`.
+    `ranges` are those of `Sources.deletions_of`, `lean` and `report` those of `add_items`.
     """
     from exhume.formats.leveldb.pykernel import judge
 
@@ -276,9 +281,7 @@ def add_ordered(
     # Rows for `judge`: key, value, inverted, offset, place, status, next newer sequence number.  It sets the last two,
     # and does not read value, offset and place.
     judged: list[list[Any]] = [[key[:2], b"", item[1], 0, 0, 0, -1] for key, item in keyed]
-    # Range deletions as `judge` takes them, with the sort keys of their bounds, without timestamps.
-    stops = [(order.sort_key(one.first)[:2], order.sort_key(one.stop)[:2], one.sequence, rows.family) for one in ranges]
-    judge(judged, (None, -1, -1), last_sequence, stops)
+    judge(judged, (None, -1, -1), last_sequence, ranges)
     add_items(rows, [(order.user_key(item[0]), *item[1:]) for _, item in keyed], lean=lean, report=report)
     rows.mark([(row[5], row[6]) for row in judged])
     for key, item in keyed if order.timestamp else ():

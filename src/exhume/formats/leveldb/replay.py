@@ -19,6 +19,7 @@ from typing import Any
 from exhume.errors import LimitExceededError, MissingDependencyError, Span
 from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.batches import LoadedLog, LogBatch, Unused, WriteBatches, item_of, rule_of
+from exhume.formats.leveldb.deletions import RangeDeletion
 from exhume.formats.leveldb.files import DbFile
 from exhume.formats.leveldb.kernel import LogItems
 from exhume.formats.leveldb.large import LONG
@@ -35,7 +36,7 @@ from exhume.formats.leveldb.layout_facts import BATCH
 from exhume.formats.leveldb.log import LogReader
 from exhume.formats.leveldb.manifest import Manifest
 from exhume.formats.leveldb.model import BYTEWISE, LogRecord, Place, Role, SequenceRule, Status, ValueTypes, Verdict
-from exhume.formats.leveldb.table import Item, RangeDeletion, sort_key
+from exhume.formats.leveldb.table import Item, sort_key
 from exhume.formats.leveldb.wire import MAX_SEQUENCE
 from exhume.io.source import Source
 from exhume.io.values import LargeValue

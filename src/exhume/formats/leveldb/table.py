@@ -36,7 +36,6 @@ from exhume.io.values import whole
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.native import kernel
 from exhume.native.kernel import COMPILED
-from exhume.tuples import NamedTuple
 
 Item = tuple[bytes, int, int, int, Any, Any]
 """(user key, 2^64 - 1 - packed sequence and type, rank, offset in block, value, place): sorts as LevelDB sorts.
@@ -327,15 +326,6 @@ _BATCH = 256
 
 _PART = 4096
 """Items of a log that are made at a time."""
-
-
-class RangeDeletion(NamedTuple):
-    """A RocksDB range deletion: keys in `[first, stop)` with a lower sequence number are gone."""
-
-    first: bytes
-    stop: bytes
-    sequence: int
-    column_family: int
 
 
 class Level:

@@ -1,0 +1,51 @@
+"""Range deletions of RocksDB: entries that delete all older versions of the keys from one key to another.
+
+A log has them among the other operations, a table in a block of their own.  A table has a range of keys, as the
+manifest states it, and its range deletions count only there.
+
+Spec: RocksDB db/range_tombstone_fragmenter.h, db/range_del_aggregator.h.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from exhume.formats.leveldb import layout
+from exhume.formats.leveldb.comparators import Comparator
+from exhume.formats.leveldb.model import TableFile
+from exhume.formats.leveldb.wire import MAX_SEQUENCE
+from exhume.tuples import NamedTuple
+
+
+class RangeDeletion(NamedTuple):
+    """A RocksDB range deletion: keys in `[first, stop)` with a lower sequence number are gone; if it is `closed`, also
+    the key `stop`.
+    """
+
+    first: bytes
+    stop: bytes
+    sequence: int
+    column_family: int
+    closed: bool = False
+
+    def bounds(self, order: Comparator) -> tuple[Any, Any]:
+        """Return what the ranks of keys are compared with: `low <= order.rank(key) < high` for a key in the range."""
+        return order.rank(self.first), order.after(self.stop) if self.closed else order.rank(self.stop)
+
+    def within(self, table: TableFile, order: Comparator) -> RangeDeletion:
+        """Return what it deletes as an entry of a table: only keys between the smallest and the largest one of the
+        table in the manifest.
+
+        Compaction copies a deletion as a whole to each table that it makes, and may drop one copy before another.
+        From then on, later writes outside the tables of the others can have the sequence number 0.
+
+        Spec: RocksDB db/range_del_aggregator.cc, `TruncatedRangeDelIterator`.
+        """
+        smallest, largest = layout.parse_internal_key(table.smallest), layout.parse_internal_key(table.largest)
+        first, stop, closed = self.first, self.stop, self.closed
+        if order.rank(first) < order.rank(smallest.user_key):
+            first = smallest.user_key
+        if order.rank(largest.user_key) < order.rank(stop):
+            # The number of the largest key is the highest one where the table ends before that key.
+            stop, closed = largest.user_key, largest.sequence != MAX_SEQUENCE
+        return self._replace(first=first, stop=stop, closed=closed)
