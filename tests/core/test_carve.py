@@ -202,6 +202,21 @@ def test_the_verb(image: tuple[Path, list[Planted]], exhume_cli: Cli, tmp_path: 
     assert exhume_cli("carve", tmp_path).code == 2
 
 
+@pytest.mark.parametrize("verb", ["carve", "report"])
+def test_ends_of_two_archives_are_two_files(verb: str, exhume_cli: Cli, tmp_path: Path) -> None:
+    whole = (OWN / "caf" / "sorted.caf").read_bytes()
+    pieces = [whole[600:], whole[740:]]  # the data of both begin before the image
+    (tmp_path / "image").write_bytes(b"".join(pieces) + bytes(9))
+    where = (
+        ("-o", tmp_path / "out") if verb == "carve" else ("-o", tmp_path / "page.html", "--folder", tmp_path / "out")
+    )
+    assert exhume_cli(verb, tmp_path / "image", *where).code == (0 if verb == "carve" else 3)
+    expected = [pieces[0], b"".join(pieces)]
+    copies = sorted((tmp_path / "out").glob("000000000000*.partial.caf"), key=lambda path: path.stat().st_size)
+    assert [path.read_bytes() for path in copies] == expected
+    assert [path.name for path in copies] == [f"000000000000-{len(data):x}.partial.caf" for data in expected]
+
+
 @pytest.mark.parametrize("pieces", [1, 3], ids=["one file", "split"])
 def test_holes_of_a_sparse_image_are_not_read(pieces: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     raw = (OWN / "zs" / "words-deflate.zs").read_bytes()

@@ -10,6 +10,7 @@ those to work on (`chosen`), one (`only`) or several.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
@@ -195,10 +196,10 @@ def _write(run: Run, opened: Source, found: Sequence[CarvedArchive], folder: Pat
 
     done, total = 0, sum(carved.end - carved.offset for carved in found)
     with OutputTree(folder, limits=run.limits) as tree:
-        for carved in found:
+        for carved, name in zip(found, file_names(found), strict=True):
             size = carved.end - carved.offset
             with stepping(progress, done, size, total, "bytes copied"):  # reports what is copied within
-                tree.copy(file_name(carved), opened, carved.offset - opened.origin, carved.end - opened.origin)
+                tree.copy(name, opened, carved.offset - opened.origin, carved.end - opened.origin)
             done += size
 
 
@@ -210,10 +211,22 @@ def _report(run: Run, image: str, found: list[CarvedArchive], folder: Path | Non
         _print_archives(run, image, found, folder)
 
 
-def file_name(carved: CarvedArchive) -> str:
-    """The name a carved archive is written under: its offset and what it is."""
+def file_names(found: Sequence[CarvedArchive]) -> list[str]:
+    """The name that each carved archive is written under: its offset and what it is, with its length if several
+    would have that name (pieces of archives that begin before the image all start at its first byte).
+    """
+    names = [_file_name(carved) for carved in found]
+    often = {name for name, count in Counter(names).items() if count > 1}
+    return [
+        _file_name(carved, f"-{carved.length:x}") if name in often else name
+        for carved, name in zip(found, names, strict=True)
+    ]
+
+
+def _file_name(carved: CarvedArchive, length: str = "") -> str:
+    """Offset, `length`, a mark of the verdict, and the format."""
     mark = f".{carved.verdict}" if carved.verdict in (CarveVerdict.PARTIAL, CarveVerdict.DAMAGED) else ""
-    return f"{carved.offset:012x}{mark}.{_SUFFIX.get(carved.format, carved.format)}"
+    return f"{carved.offset:012x}{length}{mark}.{_SUFFIX.get(carved.format, carved.format)}"
 
 
 def _print_archives(run: Run, image: str, found: list[CarvedArchive], folder: Path | None) -> None:

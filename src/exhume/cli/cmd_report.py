@@ -93,7 +93,7 @@ def command(
     import io
 
     from exhume.cli.about import about
-    from exhume.cli.cmd_carve import file_name
+    from exhume.cli.cmd_carve import file_names
     from exhume.engines.report import build_report
     from exhume.io.output.atomic import AtomicFile, exists_error
     from exhume.view.report import write_report
@@ -115,7 +115,7 @@ def command(
             _entries(run, targets, directories),
             partial(_opened, run),
             place,
-            name=file_name,
+            names=file_names,
             several=bool(directories) or len(targets) > 1,
             only=only or ((run.as_format,) if run.as_format else ()),
             min_confidence=min_confidence,

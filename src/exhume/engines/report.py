@@ -17,7 +17,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
@@ -59,7 +59,7 @@ def build_report(
     opened: Opener,
     folder: Path,
     *,
-    name: Callable[[CarvedArchive], str],
+    names: Callable[[Sequence[CarvedArchive]], list[str]],
     several: bool = False,
     only: Iterable[str] = (),
     min_confidence: float = 0.5,
@@ -75,7 +75,7 @@ def build_report(
         entries: The files and directories: `exhume.engines.walk.walk_tree` of directories, and FILE for each image.
         opened: Opens what an entry names.
         folder: Where to write.
-        name: Names the copy of an archive.
+        names: Names the copies of archives, differently in one file.
         several: Whether each file and directory gets a folder of its own.
         only: Ids of formats; others are left out.
         min_confidence: Leaves out what is less sure.
@@ -93,7 +93,7 @@ def build_report(
     """
     case = CaseReport(str(folder), list(targets))
     with OutputTree(folder, limits=limits) as tree:
-        work = _ReportBuild(case, opened, tree, name, several, limits, progress, jobs, check)
+        work = _ReportBuild(case, opened, tree, names, several, limits, progress, jobs, check)
         work.carving = {"only": tuple(only), "min_confidence": min_confidence}
         for done, entry in enumerate(entries, 1):
             work.look_at(entry)
@@ -123,7 +123,7 @@ class _ReportBuild:
     case: CaseReport
     opened: Opener
     tree: OutputTree
-    name: Callable[[CarvedArchive], str]
+    names: Callable[[Sequence[CarvedArchive]], list[str]]
     several: bool
     limits: Limits
     progress: Progress
@@ -176,8 +176,8 @@ class _ReportBuild:
                 self.case.changed.append(image.name)
             if not finds:
                 self._other(name, UNRECOGNIZED)
-            for carved in finds:
-                place = f"image-{number + 1}/{self.name(carved)}" if self.several else self.name(carved)
+            for carved, place in zip(finds, self.names(finds), strict=True):
+                place = f"image-{number + 1}/{place}" if self.several else place
                 found = self._add(name, number, carved, place)
                 found.nested_in = None if carved.nested_in is None else first + carved.nested_in
                 start, end = carved.offset - image.origin, carved.end - image.origin
@@ -222,7 +222,7 @@ class _ReportBuild:
         proof = VerifiedBy.CHECKSUMS if sealed else VerifiedBy.STRUCTURE
         span = Span(entry.name, 0, 0)
         carved = CarvedArchive(entry.format, span, _AS_CARVED[verdict], 1.0, tuple(findings), proof)
-        place = f"directory-{len(self.directories) + 1}/{self.name(carved)}"
+        place = f"directory-{len(self.directories) + 1}/{self.names([carved])[0]}"
         found = self.directories[entry.name] = self._add(entry.name, None, carved, place)
         found.findings_total = sum(checked.counts.values())
 
