@@ -163,6 +163,22 @@ def test_as_files_refuses_unsafe_names(tmp_path: Path, exhume_cli: Callable[...,
         salvage(source, tmp_path / "x", mode=SalvageMode.RECORDS)
 
 
+@pytest.mark.parametrize("footer", [True, False])
+def test_names_that_are_not_utf8_are_counted_as_lost(
+    tmp_path: Path, footer: bool, exhume_cli: Callable[..., Any]
+) -> None:
+    index = index_of(("a.txt", 0, 20), ("gr\u00f6\u00dfe", 20, 64)).replace("\u00df".encode(), b"\xff\xfe")
+    data = chunk(index) if footer else DATA + index.partition(b":")[2]
+    found, report = run(data, tmp_path)
+    assert found == {"a.txt": DATA[:20], "gr\u00f6\ufffd\ufffde": DATA[20:]}
+    assert report.lost["names"] == 1
+    assert "name is not valid UTF-8: kept as 'gr\u00f6\ufffd\ufffde' (CAF-402)" in report.notes
+    (tmp_path / "bad.caf").write_bytes(data)
+    assert (
+        exhume_cli("salvage", tmp_path / "bad.caf", "-o", tmp_path / "files", "--as-files", "--format", "caf").code == 3
+    )
+
+
 def test_what_the_refusals_state(tmp_path: Path) -> None:
     with pytest.raises(UnrecognizedFormatError) as caught:
         salvage(tmp_path, tmp_path.parent / "out", format="caf")

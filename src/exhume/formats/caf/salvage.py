@@ -26,7 +26,7 @@ from exhume.formats.caf.index import parse_partial
 from exhume.formats.caf.layout import FOOTER_SIZE, HARD_LIMIT, MIN_INDEX, parse_footer
 from exhume.formats.caf.pieces import find_pieces
 from exhume.formats.caf.pykernel import OFFSET, TEXT
-from exhume.formats.caf.table import Index
+from exhume.formats.caf.table import Index, Problem
 from exhume.formats.caf.verify import ends_are_inclusive, index_order, live_ranges
 from exhume.io.activity import stepping
 from exhume.io.output.tree import OutputTree
@@ -81,6 +81,8 @@ class Recovery:
     members: list[Member] = field(default_factory=list)
     lost: list[tuple[str, str, str]] = field(default_factory=list)
     """Members that cannot be read: name, reason and code of each."""
+    misspelled: list[str] = field(default_factory=list)
+    """Names that are not UTF-8: what cannot be decoded in them is lost."""
     notes: list[str] = field(default_factory=list)
     ofs_index: int = 0
     index_end: int = 0
@@ -122,6 +124,10 @@ def salvage(
     for name, why, code in recovery.lost:
         report.add_lost("files")
         report.notes.append(f"lost {shorten(name)!r}: {why} ({code})")
+    if recovery.misspelled:
+        report.add_lost("names", len(recovery.misspelled))
+        rule = checks.BAD_UTF8
+        report.notes += [f"{rule.title}: kept as {shorten(name)!r} ({rule.code})" for name in recovery.misspelled]
     _account(source, recovery, done, report)
     return report
 
@@ -159,6 +165,8 @@ def recover(source: Source, limits: Limits = DEFAULT_LIMITS) -> Recovery:
     # Two known faults of writers: ends that include the last byte, and files of concurrent calls with the same start.
     _repair_inclusive(index, found, ranges)
     _repair_concurrent(index, found, ranges, source.origin)
+    wrong = {problem.start for problem in index.problems if problem.rule is checks.BAD_UTF8}
+    found.misspelled = [index.names[ordinal] for ordinal in sorted(ranges) if index.keys[ordinal] in wrong]
     free = _free_names(index.names)
     for ordinal in sorted(ranges, key=lambda i: (ranges[i], i)):  # in the order of their bytes
         found.members.append(Member(index.names[ordinal], *ranges[ordinal]))
@@ -247,7 +255,10 @@ def _collect(index: Index, data: bytes) -> None:
     names, starts, ends = list(index.names), list(index.starts), list(index.ends)
     keys, sizes = list(index.keys), list(index.key_sizes)
     for match in _ENTRY.finditer(data, keys[-1] + sizes[-1]) if keys else _ENTRY.finditer(data):
-        names.append(json.loads(match[1].decode("utf-8", "replace")))
+        name = match[1].decode("utf-8", "replace")
+        if name.encode() != match[1]:
+            index.problems.append(Problem(checks.BAD_UTF8, *match.span(1)))
+        names.append(json.loads(name))
         starts.append(int(match[2]))
         ends.append(int(match[3]))
         keys.append(match.start())
