@@ -25,6 +25,7 @@ from exhume.formats.clp_s.read.survivors import NumberRuns, gaps
 from exhume.formats.clp_s.reader import ClpSArchive
 from exhume.limits import Limits
 from exhume.recovery import SalvageMode, SalvageReport, VerifiedBy
+from tests.archives import OWN
 from tests.clp_s.build import DEMO_TEXT, Built, clp, demo, i64, tiny, u64
 
 ORDERED = Built(
@@ -108,6 +109,17 @@ def test_a_dictionary_that_claims_any_number_of_entries(count: int, tmp_path: Pa
     assert report.lost.get("dictionary entries", 0) <= 4 * len(stored) + 1024
 
 
+def test_entries_that_a_dictionary_does_not_count_are_noted(tmp_path: Path) -> None:
+    data = bytearray((OWN / "clp_s" / "written-0.4.1.clps").read_bytes())
+    with exhume.open(bytes(data)) as archive:
+        at = archive.sections().named("/log.dict").span.start
+    count = int.from_bytes(data[at : at + 8], "little")
+    assert count
+    data[at : at + 8] = u64(count - 1)
+    report = exhume.salvage(bytes(data), tmp_path / "clean.clps", format="clp-s")
+    assert [note for note in report.notes if note.startswith("dictionary /log.dict has more than ")]
+
+
 @pytest.mark.parametrize("name", ["/var.dict", "/log.dict", "/array.dict"])
 def test_a_dictionary_gets_the_number_of_its_entries(name: str, tmp_path: Path) -> None:
     """Where the stated one is damaged: all entries are there, and the output is sound."""
@@ -117,6 +129,7 @@ def test_a_dictionary_gets_the_number_of_its_entries(name: str, tmp_path: Path) 
     data[at + 5] ^= 8
     report = exhume.salvage(bytes(data), tmp_path / "clean.clps", format="clp-s")
     assert (report.verdict, report.lost) == (exhume.Verdict.OK, {})
+    assert [note for note in report.notes if note.startswith(f"dictionary {name} states ")]
     with exhume.open(tmp_path / "clean.clps") as clean, exhume.open(tiny().build(), format="clp-s") as original:
         assert isinstance(clean, ClpSArchive)
         assert isinstance(original, ClpSArchive)

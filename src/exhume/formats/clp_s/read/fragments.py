@@ -342,7 +342,15 @@ class Finder:
         intact = whole and count == kept and entries_end == len(payload) and body + used == end <= source.size
         # An implausible count is damaged itself, so the number of lost entries is unknown.
         if count > min(MAX_DICTIONARY, ENTRIES_PER_BYTE * size + FEW_ENTRIES):
+            self._report.notes.append(
+                f"dictionary {name} states {counted(count, 'entries')}, more than fit: {kept} were found, "
+                "and how many are lost is unknown"
+            )
             count = kept
+        elif whole and count == kept and entries_end < len(payload):
+            self._report.notes.append(
+                f"dictionary {name} has more than the {counted(count, 'entries')} that it states: the rest is left out"
+            )
         found = Dictionary(name, count, kept, payload[:entries_end], StoredRange(name, source, start, end), intact)
         self._report_dictionary(found, used=used, is_complete=whole, has_count=len(raw) == DICTIONARY_HEAD)
         return found
