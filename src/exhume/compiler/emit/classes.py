@@ -216,7 +216,7 @@ class ClassEmitter(Statements):
 
         `kept` is the attribute that keeps the value, such as `self._size_`.
         """
-        lines = self.lines
+        lines, found = self.lines, kept
         if field.value is None:
             lines.add("io = self._io", "at = io.at")
         with lines.block("try:"):
@@ -227,14 +227,15 @@ class ClassEmitter(Statements):
                 lines.add(f"{kept} = {self.named_value(field, self.code(field.value))}")
             else:
                 self.read_elsewhere(field)
-                lines.add(f"{kept} = {self.named_value(field, self.local(field))}")
+                found = self.named_value(field, self.local(field))
+                lines.add(f"{kept} = {found}")
         with lines.block(f"except {self.module.helper('FAILURES')} as why:"):
             at = "at" if field.value is None else "self._io.base"
             lines.add(f"error = {self.module.helper('failed')}(why, {at})")
             with lines.block("if not error.path:"):
                 lines.add(f"error.path = {self.path(field)}")
             lines.add("raise error")
-        lines.add(f"return {kept}")
+        lines.add(f"return {found if found.isidentifier() else kept}")  # a variable is there sooner than an attribute
 
     def read_elsewhere(self, field: Field) -> None:
         """Emit statements that read an instance from its position in its stream, in `foreign` modules.
@@ -269,6 +270,8 @@ class ClassEmitter(Statements):
             self.loose = True
         self.align()
         self.read_field(field, self.local(field))
+        if not moving and lines.lines[-1].startswith(f"{'    ' * lines.depth}at += "):
+            lines.lines.pop()  # nothing uses the position after the instance
         if self.counts:
             lines.add("io.left = 0")
         self.loose = self.counts = False
