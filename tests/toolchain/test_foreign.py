@@ -146,7 +146,7 @@ def test_specifications_drawn_from_a_grammar_are_read_as_kaitai_reads_them(tmp_p
             "{file}: the import 'a b' is no path of a specification, line 1, field meta: imports [EX-404]",
         ),
         (
-            "meta: {id: one, imports: two}",
+            "meta: {id: one, imports: 2}",
             "{file}: `imports` is a list, line 1, field meta: imports [EX-404]",
         ),
         (SEQ + "[{type: u1, id: null}]", "{file}: `id` is missing, line 2, field one: seq[0] [EX-404]"),

@@ -25,7 +25,7 @@ instances:
   named: {value: "base::kinds::b.to_i"}
   one: {value: "kind == base::kinds::a ? l.unit : r.unit"}
 """,
-    "left": "meta: {id: left, endian: le, imports: [base]}\nseq: [{id: unit, type: base::unit(1)}]\n",
+    "left": "meta: {id: left, endian: le, imports: base}\nseq: [{id: unit, type: base::unit(1)}]\n",
     "right": """
 meta: {id: right, endian: le, imports: [base]}
 seq: [{id: unit, type: base::unit(3)}, {id: whole, type: base}]

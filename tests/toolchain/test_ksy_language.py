@@ -52,6 +52,23 @@ class Case:
 
 
 CASES = [
+    # Names.
+    Case(
+        "names_outward",
+        "seq: [{id: a, type: 'p::q::other'}, {id: b, type: '::p::q'}, {id: c, type: 'p::sizes(3)'},\n"
+        "  {id: d, type: u1, enum: 'p::q::kinds'}, {id: e, type: p}]\n"
+        "instances: {f: {value: 'p::q::kinds::two.to_i + a.as<p::other>.x'}, g: {value: 'sizeof<p::q::one::other>'}}\n"
+        "types:\n"
+        "  p:\n"
+        "    seq: [{id: x, type: 'other::q'}, {id: y, type: '::other::q'}]\n"
+        "    types: {q: {seq: [{id: z, type: u1}]}, other: {types: {r: {}}, seq: [{id: x, type: u1}]}}\n"
+        "  q: {seq: [{id: v, type: u2}]}\n"
+        "  other: {seq: [{id: w, type: u2}]}\n"
+        "  sizes: {params: [{id: n, type: u1}], seq: [{id: k, size: n}]}\n"
+        "enums: {kinds: {1: one, 2: two}}",
+        "050601020302090a0b",
+        {"r.a.x": 5, "r.b.z": 6, "r.c.k": b"\1\2\3", "int(r.d)": 2, "r.e.x.z": 9, "r.e.y.v": 0xB0A, "r.f": 7, "r.g": 2},
+    ),
     # Where reading is.
     Case(
         "pos_in_value",

@@ -156,6 +156,8 @@ class SpecFiles:
     def _imports(self, id: str) -> list[str]:
         """Return the imports of a specification. Raises if one is not a path."""
         imports = self.specs[id]["meta"].get("imports", [])
+        if isinstance(imports, str):  # a single one
+            imports = [imports]
         if not isinstance(imports, list):
             raise wrong(self.paths[id], "`imports` is a list", "meta: imports", self._line(id, "meta: imports"))
         for name in imports:

@@ -301,8 +301,11 @@ class Specifications(Protocol):
     def opaque(self, name: str) -> Type:
         """Return the opaque type of that name, which a reader of the caller reads."""
 
+    def imported(self, id: str, importing: Type) -> Type | None:
+        """Return the root of a specification that `importing` imports, directly or not; None if it does not."""
+
     def schema(self, id: str, importing: Type) -> Type:
-        """Return the root of a specification that `importing` imports, directly or not; raises `UnsupportedError`."""
+        """Return the same; raises `UnsupportedError` if it is not imported."""
 
     def types(self) -> Iterator[Type]:
         """Every type of every specification."""
@@ -465,17 +468,37 @@ class Type:
         first, *rest = name.split("::")
         if not first:  # from the root on
             return self.root.find("::".join(rest)) if rest else self.root
-        # From the inside out: types below each, and at last the root itself.
-        here: Type | None = self
-        while here is not None:
-            if first in here.types:
-                return here.types[first].below(rest)
-            if here.id == first and here.parent is None:
-                return here.below(rest)
-            here = here.parent
+        if (found := self.looked_up([first, *rest], "types", set())) is not None:
+            return found  # type: ignore[return-value]  # of `types`
         if first in self.model.given.types and not rest:
             return self.model.opaque(first)
-        return self.model.schema(first, self).below(rest)
+        # There is none: the error is that of the first step that leads nowhere.
+        here: Any = self.looked_up([first], "types", set()) or self.model.schema(first, self)
+        while rest and (inner := here.looked_up(rest[:1], "types", set())) is not None:
+            here, rest = inner, rest[1:]
+        return here.below(rest)  # type: ignore[no-any-return]
+
+    def looked_up(self, names: list[str], group: str, failed: set[tuple[int, int]]) -> Type | Enum | None:
+        """Return what a path means here, one of `group` (`types` or `enums`); None if there is nothing of that name.
+
+        Each step is searched for from the inside out: `a::b` is also the `b` that encloses `a` or is next to it.
+        `failed` are searches without a result, as (id of the type, number of steps).
+        """
+        first, *rest = names
+        for here in self.above():
+            if (id(here), len(names)) in failed:
+                return None
+            failed.add((id(here), len(names)))
+            found = getattr(here, "types" if rest else group).get(first)
+            if found is not None and rest:
+                found = found.looked_up(rest, group, failed)
+            if found is not None:
+                return found  # type: ignore[no-any-return]
+        # At last the root itself, and what it imports.
+        top = self.root if self.root.id == first else self.model.imported(first, self)
+        if top is None or (group == "enums" and not rest):
+            return None
+        return top.looked_up(rest, group, failed) if rest else top
 
     def below(self, names: list[str]) -> Type:
         """Return the type at the end of a path of nested types.  Raises `UnsupportedError` if there is none."""
@@ -488,16 +511,13 @@ class Type:
 
     def enum(self, name: str) -> Enum:
         """Return the enum that a name means here; raises `UnsupportedError` if there is none."""
-        *path, last = name.split("::")
-        if path:
-            start = self.find("::".join(path))
-            if last in start.enums:
-                return start.enums[last]
-        here: Type | None = self
-        while here is not None and not path:
-            if last in here.enums:
-                return here.enums[last]
-            here = here.parent
+        path = name.split("::")
+        start = self
+        if name[:2] == "::":  # from the root on
+            start, path = self.root, path[1:]
+        found = start.looked_up(path, "enums", set())
+        if found is not None:
+            return found  # type: ignore[return-value]  # of `enums`
         known = [one for type in self.above() for one in type.enums]
         raise UnsupportedError(f"no enum {name:.60}{meant(name, known)}")
 

@@ -123,8 +123,8 @@ class Model(Specifications):
         for schema in self.schemas.values():
             yield from schema.all()
 
-    def schema(self, id: str, importing: Type) -> Type:
-        """Return the specification `id` that `importing` imports, directly or not; raises `UnsupportedError`."""
+    def imported(self, id: str, importing: Type) -> Type | None:
+        """Return the specification `id` that `importing` imports, directly or not; None if it does not."""
         if self.given.specs.get(id) in self.schemas:
             return self.schemas[self.given.specs[id]]
         seen, waiting = {importing.root.id}, [importing.root]
@@ -136,6 +136,12 @@ class Model(Specifications):
                 if name not in seen and name in self.schemas:
                     seen.add(name)
                     waiting.append(self.schemas[name])
+        return None
+
+    def schema(self, id: str, importing: Type) -> Type:
+        """Return the same; raises `UnsupportedError` if it is not imported."""
+        if (found := self.imported(id, importing)) is not None:
+            return found
         known = [one for type in importing.above() for one in type.types]
         raise UnsupportedError(f"no type {id:.60}{meant(id, [*known, *self.schemas, *_OWN_TYPES])}")
 

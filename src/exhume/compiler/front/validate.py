@@ -22,7 +22,7 @@ from exhume.compiler.refusal import UnsupportedError
 
 # Forms of names, of types with arguments, and of enums.
 NAME = re.compile(r"[a-z][a-z0-9_]*", re.ASCII)
-TYPE = re.compile(r"[a-z][a-z0-9_]*(::[a-z][a-z0-9_]*)*(\[\])?(\s*\(.*\))?", re.ASCII | re.DOTALL)
+TYPE = re.compile(r"(::)?[a-z][a-z0-9_]*(::[a-z][a-z0-9_]*)*(\[\])?(\s*\(.*\))?", re.ASCII | re.DOTALL)
 ENUM = re.compile(r"[a-z][a-z0-9_]*(::[a-z][a-z0-9_]*)*", re.ASCII)
 # Types that only parameters may have, and those that they may not have; keys of enums are decimal, `0x...` or `0b...`.
 _NOT_OF_FIELDS = re.compile(r"[us]1(le|be)|bytes|bool|io|any|struct|.*\[\]", re.DOTALL)
