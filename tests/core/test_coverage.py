@@ -9,7 +9,7 @@ import pytest
 from exhume_ksy.facts._tiling import ROWS, TILING
 
 import exhume
-from exhume.compiler.emit.facts import tiling_text
+from exhume.compiler.emit.tiling import tiling_text
 from exhume.compiler.front.specs import Model
 from exhume.engines import coverage as engine
 from exhume.engines.coverage import FieldCoverage, coverage

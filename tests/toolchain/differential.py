@@ -220,7 +220,7 @@ def broken(slow: Any, error: BaseException, base: int = 0, path: str = "") -> tu
     many = places[name].get("arr")
     if many:
         return f"{path}.{name}[{len(many) - 1}]".lstrip("."), base + many[-1]["start"]
-    of_bits = isinstance(type_of(slow).field(name).one, Bits)
+    of_bits = isinstance(type_of(slow).field(name).value_kind, Bits)
     return f"{path}.{name}".lstrip("."), None if of_bits else base + places[name]["start"]
 
 

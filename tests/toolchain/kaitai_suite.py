@@ -248,7 +248,7 @@ class Debugged:
         found: dict[str, Any] = {}
         last = 0
         for id, (_, start, end, elements, *_) in self._value.PLACES.items():
-            if isinstance(type_of(self._value).field(id).one, Bits):  # for Kaitai a byte that was begun is read
+            if isinstance(type_of(self._value).field(id).value_kind, Bits):  # for Kaitai a byte that was begun is read
                 start = max(start, last)
             last = start if end is None else end
             found[id] = {"start": start} | ({} if end is None else {"end": end})

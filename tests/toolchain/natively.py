@@ -115,7 +115,7 @@ def made_for(specification: Specification, draw: random.Random, steps: int = 40)
 def compared(plain: Specification, native: Specification, seeds: int) -> tuple[int, str]:
     """How many readings were compared, and the first difference."""
     type, many = plain.model.schemas[plain.id], 0
-    if any(isinstance(one.one, Structure) for one in type.params):
+    if any(isinstance(one.value_kind, Structure) for one in type.params):
         return 0, ""
     for seed in range(seeds):
         draw = random.Random(f"{plain.id} {seed}")

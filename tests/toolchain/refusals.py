@@ -278,7 +278,7 @@ class _Plain:
                 continue
             if many := places[name].get("arr"):
                 return f"{path}.{id}[{len(many) - 1}]".lstrip("."), self.absolute(many[-1]["start"])
-            of_bits = isinstance(type.field(id).one, Bits)
+            of_bits = isinstance(type.field(id).value_kind, Bits)
             return f"{path}.{id}".lstrip("."), None if of_bits else self.absolute(places[name]["start"])
         return None
 

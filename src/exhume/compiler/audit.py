@@ -134,7 +134,7 @@ def audited(texts: Mapping[str, str], model: Model) -> None:
     specification.
     """
     fields = [one for type in model.types() for one in type.fields()]
-    cases = {name for one in fields if isinstance(one.one, Switch) for name in choices(one.one)}
+    cases = {name for one in fields if isinstance(one.value_kind, Switch) for name in choices(one.value_kind)}
     names, readers = declared(model) | cases | {type.id for type in model.types()}, classes(model)
     modules = frozenset(path.removesuffix(".py") for path in texts)
     for path, text in texts.items():

@@ -15,12 +15,14 @@ from typing import Any
 
 from exhume.compiler import refusal
 from exhume.compiler.audit import audited
-from exhume.compiler.emit.columns import marks_of, native_text
+from exhume.compiler.emit.columns import marks_of
 from exhume.compiler.emit.elements import elements_text
-from exhume.compiler.emit.facts import FIXED, constants_text, facts_texts, tiling_text
+from exhume.compiler.emit.facts import FIXED, constants_text, facts_texts
 from exhume.compiler.emit.layout import FOREIGN, LAYOUT, NATIVE
 from exhume.compiler.emit.modules import module_text, module_texts, pausing
+from exhume.compiler.emit.native_columns import native_text
 from exhume.compiler.emit.shared import Module
+from exhume.compiler.emit.tiling import tiling_text
 from exhume.compiler.front.kinds import structures
 from exhume.compiler.front.model import ExternalNames
 from exhume.compiler.front.specs import Model, check
@@ -134,7 +136,7 @@ def with_columns(specs: Specs, given: ExternalNames | None = None) -> Specs:
         # `sized`: whether the lists of this type state the size of an element; rows are read alike only if all or none
         # do.
         fields = [one for parent in type.parents for one in parent.fields() if one.repeat and one.value is None]
-        repeated = [one for one in fields if any(kind.type is type for kind in structures(one.one))]
+        repeated = [one for one in fields if any(kind.type is type for kind in structures(one.value_kind))]
         sized = {one.size is not None for one in repeated}
         if type.params or len(sized) != 1 or not all(is_list_of_rows(one, model) for one in repeated):
             continue

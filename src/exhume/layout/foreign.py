@@ -312,7 +312,7 @@ class Specification:
         # The readers that contain the list stay interpreted: compiled code cannot pause.
         left = {(type.root.id, type.reader_name)}
         for step in steps[:-1]:
-            type = type.field(step).one.type  # type: ignore[union-attr]  # `paused_texts` found structures
+            type = type.field(step).value_kind.type  # type: ignore[union-attr]  # `paused_texts` found structures
             left.add((type.root.id, type.reader_name))
         module = load(texts, self.id, self.model, self.outside, native=self.native, left=frozenset(left))
         reader = getattr(module, self.model.schemas[self.id].reader_name)

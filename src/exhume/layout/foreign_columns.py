@@ -82,7 +82,7 @@ class ArrowColumns:
         absent = None if field.condition is None else self._whole(f"{name}_valid", many) == 0
         if field.repeat:
             return self._list(field, name, path, many, absent)
-        return self._one(field, field.one, name, path, many, absent)
+        return self._one(field, field.value_kind, name, path, many, absent)
 
     def _one(self, field: Field, kind: Kind, name: str, path: str, many: Sequence[int], absent: Any) -> Any:
         """Return the Arrow array of values of one kind.
@@ -157,7 +157,7 @@ class ArrowColumns:
 
     def _list(self, field: Field, name: str, path: str, many: Sequence[int], absent: Any) -> Any:
         """Return a repeated field as a list array of `len(many)` rows; None if its elements have no Arrow type."""
-        np, pa, kind = self.np, self.pa, field.one
+        np, pa, kind = self.np, self.pa, field.value_kind
         placed = numbers_in_place(field)
         if placed is not None:
             starts, ends = self._whole(f"{name}_start", many), self._whole(f"{name}_end", many)
@@ -196,4 +196,4 @@ def _computes(kind: Kind, seen: set[Type]) -> bool:
     seen.add(kind.type)
     if any(one.value is not None for one in kind.type.instances.values()):
         return True
-    return any(_computes(one.one, seen) for one in kind.type.seq)
+    return any(_computes(one.value_kind, seen) for one in kind.type.seq)

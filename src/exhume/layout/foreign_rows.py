@@ -120,7 +120,7 @@ class SpecificationRows:
         root = self.specification.model.schemas[self.specification.id]
         field: Described | None = None
         for step in steps:
-            type = root if field is None else field.one.type  # type: ignore[union-attr]  # `paused` found structures
+            type = root if field is None else field.value_kind.type  # type: ignore[union-attr]  # `paused` found structures
             field = next(one for one in type.seq if one.id == step)
         assert field is not None
         tabulator = Tabulator(field, self.where.size)

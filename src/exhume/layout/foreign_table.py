@@ -115,7 +115,7 @@ class Tabulator:
         Raises `SpecificationError` if no field of the elements has a column or a column changes its type,
         `LimitExceededError` for a batch that is too large for the file, and `BudgetError` of the readers.
         """
-        pa, kind = self.pa, self.field.one
+        pa, kind = self.pa, self.field.value_kind
         self.room = _TableBudget(self.size)
         self._around = [kind.type] if isinstance(kind, Structure) else []
         # A list of the readers knows how to read its elements as columns, which is faster if they are compiled.
@@ -149,7 +149,7 @@ class Tabulator:
         made = ArrowColumns(self, rows)
         for field in [*self.varied(type, ""), *_computed(type)]:
             # Readers compute instances for objects only.
-            if field.value is not None or computes(field.one):
+            if field.value is not None or computes(field.value_kind):
                 objects = list(rows) if objects is None else objects
                 found |= self._of_fields(objects, [field], "", DEEPEST)
             elif (one := made.column(field, "", "", range(len(rows)))) is not None:

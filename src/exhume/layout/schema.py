@@ -202,7 +202,7 @@ class Explainer:
         if isinstance(value, (bytes, memoryview)) and not len(value) and type_of(parsed).field(name).repeat:
             value = []  # no numbers
         if isinstance(value, Lazily):
-            value.reaches = reaches_out(type_of(parsed).field(name).one)
+            value.reaches = reaches_out(type_of(parsed).field(name).value_kind)
         self._left -= 1 + len(parent.path) // PATH_SHOWN
         self._attribute(parsed, name, named(value, type_of(parsed), name), place, docs, parent)
         if why:

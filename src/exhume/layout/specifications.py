@@ -300,7 +300,7 @@ def _reaches_out(type: Type) -> bool:
                 continue
             if one.instance:
                 return True
-            inner = {kind.type for kind in structures(one.one)} - seen
+            inner = {kind.type for kind in structures(one.value_kind)} - seen
             seen |= inner
             waiting += inner
     return False

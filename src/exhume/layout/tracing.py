@@ -315,7 +315,7 @@ def slot(id: str) -> str:
 
 def named(value: Any, type: Type, id: str) -> Any:
     """Return the value of the field `id`, or each of several, with its name if the field's enum has one for it."""
-    enum: Enum | None = getattr(type.field(id).one, "enum", None)  # an integer or bits
+    enum: Enum | None = getattr(type.field(id).value_kind, "enum", None)  # an integer or bits
     names: Mapping[int, str] = {} if enum is None else enum.values
 
     def one(number: Any) -> Any:

@@ -6,8 +6,8 @@ between the offsets `at` and `end`, fills `out`, and returns the offset after it
 Some types are one stored number, a word, into which several values are packed.  Their computed instances need
 nothing else, so they become functions of the word: methods of the class of facts, and C functions.
 
-`field.one` is the kind of one value of a field (of an element, if it is repeated), `field.raw` has its keys as in the
-specification.  `level` is how strongly the code around an expression binds (`BINDS`): what binds less is put in
+`field.value_kind` is the kind of one value of a field (of an element, if it is repeated), `field.raw` has its keys as
+in the specification.  `level` is how strongly the code around an expression binds (`BINDS`): what binds less is put in
 parentheses.
 """
 
@@ -98,7 +98,7 @@ def conditions(field: Field, value: ex.Expr) -> list[ex.Expr]:
             found.append(_any([ex.Binary("==", value, ex.parse(one)) for one in stated]))
         elif key == "in-enum":
             # Each value becomes a comparison; an enum of more than 64 values is left to the interpreted readers.
-            enum = field.one.enum if isinstance(field.one, (Integer, Bits)) else None
+            enum = field.value_kind.enum if isinstance(field.value_kind, (Integer, Bits)) else None
             if enum is None or len(enum.values) > 64:
                 raise UnsupportedError("this enum is not supported by compiled code")
             found.append(_any([ex.Binary("==", value, ex.Literal(number)) for number in sorted(enum.values)]))
@@ -138,7 +138,7 @@ def _word(type: Type) -> Field | None:
         return None
     bare = only.repeat is None and only.condition is None and only.size is None
     # A number that is computed has the size 0.
-    return only if bare and isinstance(only.one, Integer) and only.one.size else None
+    return only if bare and isinstance(only.value_kind, Integer) and only.value_kind.size else None
 
 
 def _parts(type: Type) -> list[tuple[Field, ex.Expr]]:
@@ -164,8 +164,8 @@ def _over_the_word(type: Type, expr: ex.Expr) -> ex.Expr:
         if field.value is not None:
             return _over_the_word(type, field.value)
         # An instance at position 0 reads the bytes of the word a second time.
-        again = field.expr("pos") == ex.Literal(0) and field.expr("io") is None and field.one
-        stored = type.seq[0].one
+        again = field.expr("pos") == ex.Literal(0) and field.expr("io") is None and field.value_kind
+        stored = type.seq[0].value_kind
         if (
             isinstance(again, Integer)
             and isinstance(stored, Integer)
@@ -241,7 +241,7 @@ def functions(type: Type) -> list[str]:
     constants = [(one, ex.fold(one.value)) for one in type.instances.values() if one.value is not None]
     fixed = [(one, value) for one, value in constants if isinstance(value, ex.Literal)]
     for field, expr in [*_parts(type), *(fixed if _word(type) is not None else ())]:
-        signed = isinstance(type.seq[0].one, Integer) and type.seq[0].one.signed
+        signed = isinstance(type.seq[0].value_kind, Integer) and type.seq[0].value_kind.signed
         kind = "int64_t" if signed else "uint64_t"
         name = f"{type.where.replace('::', '_')}_{field.id}"
         word = safe(type.seq[0].id)
@@ -289,11 +289,11 @@ class ElementExpressions:
             case ex.Name(id) if id == REST.id:
                 return True
             case ex.Member(ex.Name(id), name) if id in self.read:
-                scalar = scalar_of(self.type.field(id).one)
+                scalar = scalar_of(self.type.field(id).value_kind)
                 return scalar is not None and name == scalar.scalar and self.type.field(id).condition is None
             case ex.Name(id) if id in self.read:
                 field = self.type.field(id)
-                kind = field.one
+                kind = field.value_kind
                 whole = isinstance(kind, Integer) and kind.size > 0 and not kind.signed and field.value is None
                 return (whole or scalar_of(kind) is not None) and field.condition is None
         return False
@@ -363,7 +363,7 @@ class ElementExpressions:
             return self._code(without_rest(ex.fold(field.value)), ATOM)
         if field.id not in self.read:
             raise UnsupportedError(f"{field.id} is not available")
-        if isinstance(field.one, SimpleKind):
+        if isinstance(field.value_kind, SimpleKind):
             raise UnsupportedError("this is not supported by compiled code")
         return f"<wide> {self.local(field)}"
 

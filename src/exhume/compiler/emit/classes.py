@@ -84,61 +84,77 @@ class ClassEmitter(Statements):
             return "self._parent"
         return "self._io"
 
-    def text(self) -> str:  # noqa: C901 - the parts of a class in the order in which they are written
+    def text(self) -> str:
         """Return the source of the class.  Raises `UnsupportedError` when two fields get one name."""
-        type, needs = self.type, self.needs
-        fields = [*type.params, *type.seq]
-        # Instances whose value is the current position: their readers set them, because later it is not known.
+        type = self.type
+        # Instances whose value is the current position: their readers set them, because later it is not known.  The
+        # streams of foreign specifications are objects that have the position, so there they are computed on access.
         positions = [one for one in type.instances.values() if one.value is not None and is_position(one.value)]
-        if self.foreign:  # their stream is an object that has the current position, so they are computed on access
-            positions = []
-        # Slots: fields, values of instances, and what the instances need to be read later.
-        slots = [safe(one.id) for one in (*fields, *positions)]
-        slots += [kept_as(one) for one in type.instances.values() if one not in positions]
-        slots += [name for name, kept in (("_io", needs.keeps_stream), ("_parent", needs.keeps_parent)) if kept]
-        if needs.keeps_root and type.inside:
-            slots.append("_root")
-        if keeps_order(type):
-            slots.append("_big")
-        if keeps_run(type):
-            slots.append("_run")
-        slots += self.more_slots
-        if len(set(slots)) < len(slots):
-            raise UnsupportedError("two fields have the same name in Python", type.where)
-        base = self.base
-        # A traced class (of `explain`) also inherits from the fast one, as its values may be used in place of those.
-        if self.module.untraced is not None:
-            with self.module.plain():
-                base = base.replace(")", f", {self.module.name_of(type, type.class_name)})")
-        elif self.foreign:
-            base = base.replace(")", f", {self.module.helper('Structure')})") or f"({self.module.helper('Structure')})"
-        # The class statement, its slots with annotations, and then properties and methods.
-        out = [f"class {type.class_name}{base}:", *written_doc(type.doc or type.where)]
+        stored = [*type.params, *type.seq, *([] if self.foreign else positions)]
+        slots = self._slots(stored)
+        out = [f"class {type.class_name}{self._bases()}:", *written_doc(type.doc or type.where)]
         out.append(f"    __slots__ = ({', '.join(map(repr, slots))}{',' if len(slots) == 1 else ''})")
-        for one in (*fields, *positions):
+        for one in stored:
             optional = " | None" if one.condition is not None else ""
             out.append(f"    {safe(one.id)}: {self.module.annotation(one.kind)}{optional}")
             out += written_doc(one.doc) if one.doc else []
-        if needs.keeps_stream:
-            out.append(f"    _io: {self.module.helper('Stream')}" if self.foreign else "    _io: tuple[View, int, int]")
-        if (  # a field or instance of this name takes the place of the property
-            needs.keeps_stream
-            and not self.foreign
-            and all(one.id != "extent" for one in (*fields, *type.instances.values()))
-        ):
-            out += ["", "    @property", "    def extent(self) -> tuple[int, int]:"]
-            out.append('        """Where its stream starts and ends in the view."""')
-            out.append("        return self._io[1], self._io[2]")
+        if self.needs.keeps_stream and self.foreign:
+            out.append(f"    _io: {self.module.helper('Stream')}")
+        elif self.needs.keeps_stream:
+            out += ["    _io: tuple[View, int, int]", *self._extent()]
         if self.foreign:
-            out += [f"    _fields = ({''.join(f'{safe(one.id)!r}, ' for one in fields)})", *self._enums()]
+            names = "".join(f"{safe(one.id)!r}, " for one in (*type.params, *type.seq))
+            out += [f"    _fields = ({names})", *self._enums()]
         # An instance `property` comes last, as it hides the decorator.
         for one in sorted(type.instances.values(), key=lambda one: one.id == "property"):
-            if one not in positions:
+            if one not in stored:
                 out += ["", *self._property(one)]
         if "to-string" in type.raw:
             run = ["        run = self._run"] if self.foreign else []
             out += ["", "    def __str__(self) -> str:", *run, f"        return {self._text_of(type)}"]
         return "\n".join(out)
+
+    def _slots(self, stored: list[Field]) -> list[str]:
+        """Return the slots: of `stored` fields, of the values of instances, and of what instances need to be read."""
+        type, needs = self.type, self.needs
+        slots = [safe(one.id) for one in stored]
+        slots += [kept_as(one) for one in type.instances.values() if one not in stored]
+        for name, is_kept in (
+            ("_io", needs.keeps_stream),
+            ("_parent", needs.keeps_parent),
+            ("_root", needs.keeps_root and type.inside),
+            ("_big", keeps_order(type)),
+            ("_run", keeps_run(type)),
+        ):
+            slots += [name] if is_kept else []
+        slots += self.more_slots
+        if len(set(slots)) < len(slots):
+            raise UnsupportedError("two fields have the same name in Python", type.where)
+        return slots
+
+    def _bases(self) -> str:
+        """Return the base classes in parentheses; empty without any."""
+        if self.module.untraced is not None:
+            # A traced class (of `explain`) inherits from the fast one: its values may be used in place of those.
+            with self.module.plain():
+                more = self.module.name_of(self.type, self.type.class_name)
+        elif self.foreign:
+            more = self.module.helper("Structure")
+        else:
+            return self.base
+        return self.base.replace(")", f", {more})") if self.base or self.module.untraced is not None else f"({more})"
+
+    def _extent(self) -> list[str]:
+        """Return the property `extent` of exhume's own readers; nothing if a field or instance has this name."""
+        if any(one.id == "extent" for one in (*self.type.params, *self.type.fields())):
+            return []
+        return [
+            "",
+            "    @property",
+            "    def extent(self) -> tuple[int, int]:",
+            '        """Where its stream starts and ends in the view."""',
+            "        return self._io[1], self._io[2]",
+        ]
 
     def _enums(self) -> list[str]:
         """Return the enums of the type as classes within it."""
@@ -178,38 +194,39 @@ class ClassEmitter(Statements):
                 lines.add("pass")
             # Modules that the expressions need are noted in `waiting`, and imported at line `here`.
             here, self.module.waiting = len(lines.lines), {}
-            weigh = None  # raises the charge of the step by the length of the code, once that is known
-            if self.module.foreign:
-                lines.add("run = self._run")
-                weigh = self.step("0", self.path(field))
-            asked = [one for one in (field.condition, field.value) if one is not None]
             self.placed = not self.foreign
             if self.foreign:
+                lines.add("run = self._run")
+                weigh = self.step("0", self.path(field))
                 self._failing(field, kept)
-                if weigh is not None:
-                    weigh()
-                lines.lines[here:here] = ["        " + line for line in import_lines(self.module.waiting)]
-                return out + lines.lines
-            # The place of the structure in the data, to read it, and for expressions about the stream.
-            if field.value is None or any("_io" in ex.names(one) for one in asked):
-                lines.add("view, base, end = self._io")
-            if field.value is None and keeps_order(self.type):
-                lines.add("big = self._big")
-            if field.condition is not None:
-                with lines.block(f"if not ({self.code(field.condition)}):"):
-                    lines.add(f"{kept} = None", "return None")
-            if field.value is not None:
-                lines.add(f"{kept} = {self.code(field.value)}")
+                weigh()  # raises the charge of the step by the length of the code
             else:
-                self.read_instance(field)
-                lines.add(f"{kept} = {self.local(field)}")
-            lines.add(f"return {kept}")
+                self._unchecked(field, kept)
             lines.lines[here:here] = ["        " + line for line in import_lines(self.module.waiting)]
         except UnsupportedError as error:
             raise error.within(field.where) from None
         finally:
             self.module.waiting = None
         return out + lines.lines
+
+    def _unchecked(self, field: Field, kept: str) -> None:
+        """Emit the body of an instance's property in exhume's own readers; `kept` is the attribute of its value."""
+        lines = self.lines
+        # The place of the structure in the data, to read it, and for expressions about the stream.
+        exprs = [one for one in (field.condition, field.value) if one is not None]
+        if field.value is None or any("_io" in ex.names(one) for one in exprs):
+            lines.add("view, base, end = self._io")
+        if field.value is None and keeps_order(self.type):
+            lines.add("big = self._big")
+        if field.condition is not None:
+            with lines.block(f"if not ({self.code(field.condition)}):"):
+                lines.add(f"{kept} = None", "return None")
+        if field.value is not None:
+            lines.add(f"{kept} = {self.code(field.value)}")
+        else:
+            self.read_instance(field)
+            lines.add(f"{kept} = {self.local(field)}")
+        lines.add(f"return {kept}")
 
     def _failing(self, field: Field, kept: str) -> None:
         """Emit the body of an instance's property in `foreign` modules; its errors have the field's path.
@@ -266,7 +283,7 @@ class ClassEmitter(Statements):
         self.counts = self.type.root.model.shares
         if self.counts:  # the instance begins at a byte, and no unread bits of its last byte are left
             lines.add("io.left = 0")
-        if field.repeat and bit_order(field.one) is not None:
+        if field.repeat and bit_order(field.value_kind) is not None:
             self.loose = True
         self.align()
         self.read_field(field, self.local(field))
@@ -286,8 +303,8 @@ class ClassEmitter(Statements):
         position = field.expr("pos")
         if (
             position is None
-            and isinstance(field.one, (Structure, Switch))
-            and not any(one.type.seq for one in structures(field.one))
+            and isinstance(field.value_kind, (Structure, Switch))
+            and not any(one.type.seq for one in structures(field.value_kind))
         ):
             position = ex.Literal(0)  # it reads nothing, wherever that is
         if position is None:
@@ -305,7 +322,7 @@ class ClassEmitter(Statements):
         if not isinstance(position, ex.Literal):
             with lines.block("if at < base:"):
                 lines.add(f'raise LayoutError("{field.id}", base, end, "a position in the stream", at - base)')
-        if field.repeat and self.module.foreign and bit_order(field.one) is not None:
+        if field.repeat and self.module.foreign and bit_order(field.value_kind) is not None:
             self.loose = True
             lines.add("bit = at * 8")
         self.read_field(field, into)

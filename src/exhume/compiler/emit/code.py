@@ -8,12 +8,11 @@ pay each step from a budget, `run`.
 
 from __future__ import annotations
 
-import abc
 from collections.abc import Callable
 
 from exhume.compiler import refusal
-from exhume.compiler.emit.shared import Module
-from exhume.compiler.emit.text import ATOM, BINDS, CLASSES, OWN_NAMES, Lines, bound, literal, one_of, safe
+from exhume.compiler.emit.context import CodeContext
+from exhume.compiler.emit.text import ATOM, BINDS, CLASSES, OWN_NAMES, bound, literal, one_of, safe
 from exhume.compiler.front import expressions as ex
 from exhume.compiler.front.kinds import (
     CALLS,
@@ -32,17 +31,20 @@ from exhume.compiler.front.kinds import (
     kind_text,
     text_encoding,
 )
-from exhume.compiler.front.model import Field, Type
+from exhume.compiler.front.model import Field
 from exhume.compiler.front.specs import takes
 from exhume.compiler.ir.fixed import element_bits, kind_bits, scalar_of, type_bits
-from exhume.compiler.ir.needs import ReaderNeeds, is_bounded, without_rest, words
+from exhume.compiler.ir.needs import is_bounded, without_rest, words
 from exhume.compiler.refusal import UnsupportedError
 
 BYTES_TO_COMPARE = 32
 """Cost in bytes of the budget of each element of a list from which `min` or `max` chooses."""
 
-LINES_OF_A_STEP = 1_000
-"""Characters of an expression's code that cost one more step of the budget."""
+CHARACTERS_OF_A_STEP = 1_000
+"""Characters of emitted code that cost one more step of the budget."""
+
+MOST_SHIFT = 64
+"""Largest constant by which a bounded number is shifted without a check of the result."""
 
 
 def _whole_bytes(bits: int | None) -> int:
@@ -52,105 +54,11 @@ def _whole_bytes(bits: int | None) -> int:
     return -(-bits // 8)
 
 
-class Code(abc.ABC):
-    """Translates expressions of one type to Python. Readers and properties find names in different places.
-
-    Attributes:
-        foreign: Whether the code reads data by a specification of a user: it counts steps and checks everything.
-        lines: The lines emitted so far.
-        item: Code and kind of `_` in an expression; None where there is none.
-        moved: Code for the current position, if it is not `at`.
-        bounded: Code of the size that was just found not to pass the end, else "".
+class Code(CodeContext):
+    """Translates expressions of one type to Python.
 
     In the methods, `level` is how strongly the code around an expression binds: what binds less gets parentheses.
     """
-
-    asked: int  # variables `asked0`, `asked1`, ... that were written
-
-    loose = False
-    """Whether the code reads bits at any position in a byte; `bit` then is the position, counted in bits."""
-
-    traces = False
-    """Whether structures keep the part that was read before an error."""
-
-    def __init__(self, module: Module, type: Type) -> None:
-        """Write expressions of `type`; the imports and helpers that they need are added to `module`."""
-        self.module = module
-        self.type = type
-        self.needs: ReaderNeeds = module.needs[type]
-        self.foreign: bool = module.foreign
-        self.lines: Lines = Lines()
-        self.item: tuple[str, Kind] | None = None
-        self.index: str = ""  # code of `_index`
-        self.above_path = ""  # path of the structures that are read in place, with a dot
-        self.asked = 0
-        self.moved = ""
-        self.bounded = ""
-
-    def path(self, field: Field) -> str:
-        """The path of a field in errors, as Python."""
-        return f'"{self.above_path}{field.id}"'
-
-    # Names as code; readers and properties differ.
-
-    @abc.abstractmethod
-    def named(self, field: Field) -> tuple[str, int]:
-        """Return a field as Python code, and the precedence of that code."""
-
-    @abc.abstractmethod
-    def above(self, name: str) -> str:
-        """`_self`, `_parent`, `_root` or `_io` as Python."""
-
-    def named_value(self, field: Field, code: str) -> str:
-        """Return the code of a field's value as users see it: with a name, if it is of an enum."""
-        enum = enum_of(field.kind) if self.foreign and not self.module.traced else None
-        if enum is None:
-            return code
-        names = self.module.name_of(enum.type, enum.names)
-        if isinstance(field.kind, Sequence) or not code.isidentifier():
-            return f"{self.module.helper('named')}({names}, {code})"
-        return f"{names}({code}, {code})"  # the `get` of a dictionary: a number without a name stays a number
-
-    def at_end(self, at: str, end: str) -> str:
-        """Return the condition that the current position is at the end, as Python."""
-        return f"{at} >= {end}"
-
-    def kept(self, field: Field) -> str:
-        """Return the attribute that stores a field, as code."""
-        return f"value.{safe(field.id)}"
-
-    def in_place(self, id: str, name: str) -> tuple[str, int] | None:
-        """Return code and precedence of the member `name` of the field `id` if that is read without an object; else
-        None.
-        """
-        return None
-
-    def place(self) -> tuple[str, str]:
-        """Return the current position in the stream of the structure and the end of the stream, as code."""
-        return self.moved or "at", "end"
-
-    counts = False
-    """Whether `bit` is kept up to date all the time, since structures may begin within a byte."""
-
-    def align(self) -> None:
-        """Emit statements for a value read in whole bytes: `bit` moves to the start of the current byte."""
-        if self.counts or self.loose:
-            self.lines.add("bit = at * 8")
-
-    def begin(self) -> str:
-        """Return the start of the stream of the structure, as code."""
-        return "io.base" if self.foreign else "base"
-
-    def sync(self) -> bool:
-        """Emit statements that set the position of the stream object; return whether there is one."""
-        self.lines.add(f"io.at = {self.moved or 'at'}", *(["io.left = -bit % 8"] if self.counts else []))
-        return True
-
-    # Expressions.
-
-    def kind(self, expr: ex.Expr) -> Kind:
-        """Kind of an expression's value here."""
-        return self.type.kind_of(expr, self.item[1] if self.item else UNKNOWN)
 
     def code(self, expr: ex.Expr) -> str:
         """An expression as Python. Raises `UnsupportedError` for what is not supported, or grows without end."""
@@ -222,9 +130,9 @@ class Code(abc.ABC):
                 binds = BINDS[op]
                 python = "//" if op == "/" and self.kind(expr) != SimpleKind("float") else op
                 # How strongly the operands have to bind; comparisons cannot be chained.
-                after = binds if self._regroups(expr) else binds + 1
-                before = binds + 1 if binds == BINDS["<"] else binds
-                return bound(f"{self._code(left, before)} {python} {self._code(right, after)}", binds, level)
+                left_level = binds + 1 if binds == BINDS["<"] else binds
+                right_level = binds if self._regroups(expr) else binds + 1
+                return bound(f"{self._code(left, left_level)} {python} {self._code(right, right_level)}", binds, level)
             case ex.Choice(condition, then, otherwise):
                 text = f"{self._code(then, 2)} if {self._code(condition, 2)} else {self._code(otherwise, 1)}"
                 return bound(text, 1, level)
@@ -237,7 +145,7 @@ class Code(abc.ABC):
         if expr.op in ("and", "or"):
             return True
         # Operators inside the parentheses that allow this; the other operators need them.
-        others = ("*",) if expr.op == "*" else ("+", "-") if expr.op == "+" else ()
+        others = {"*": ("*",), "+": ("+", "-")}.get(expr.op, ())
         right = expr.right
         return isinstance(right, ex.Binary) and right.op in others and family(self.kind(expr)) != "float"
 
@@ -254,25 +162,27 @@ class Code(abc.ABC):
         if not self.module.foreign or takes(self.kind(of), wanted, what):
             return self._code(of, level)
         wanted = combined(wanted)
-        helper = "taken" if not isinstance(wanted, Sequence) else "all_taken"
-        one = combined(wanted.of) if isinstance(wanted, Sequence) else wanted
-        if (
-            isinstance(one, Structure)
-            and family(combined(self.kind(of))) == "structure"
-            and not one.type.has(OWN_NAMES)
-        ):
-            classes = self.module.helper("Structure")  # one of another type may have the same members
-        elif isinstance(one, Structure):
-            with self.module.plain():  # the base class of the traced one
-                classes = self.module.name_of(one.type, one.type.class_name)
-        else:
-            classes = CLASSES.get(family(one), "")
-            if family(one) == "stream":
-                classes = self.module.helper("Stream")
+        is_list = isinstance(wanted, Sequence)
+        item = combined(wanted.of) if isinstance(wanted, Sequence) else wanted
+        classes = self._classes(item, self.kind(of))
         if not classes:
             raise UnsupportedError(f"{what} {kind_text(wanted)}, which is not supported")
-        run = "run, " if isinstance(wanted, Sequence) else ""
-        return f"{self.module.helper(helper)}({run}{self._code(of)}, {classes}, {kind_text(one)!r})"
+        helper = self.module.helper("all_taken" if is_list else "taken")
+        return f"{helper}({'run, ' if is_list else ''}{self._code(of)}, {classes}, {kind_text(item)!r})"
+
+    def _classes(self, wanted: Kind, given: Kind) -> str:
+        """Return the classes of the values of a kind, as code for `isinstance`; empty if they have no class.
+
+        `given` is the kind of the value that is checked.
+        """
+        if isinstance(wanted, Structure):
+            if family(combined(given)) == "structure" and not wanted.type.has(OWN_NAMES):
+                return self.module.helper("Structure")  # one of another type may have the same members
+            with self.module.plain():  # the base class of the traced one
+                return self.module.name_of(wanted.type, wanted.type.class_name)
+        if family(wanted) == "stream":
+            return self.module.helper("Stream")
+        return CLASSES.get(family(wanted), "")
 
     def _is_long(self, expr: ex.Expr) -> bool:
         """Return whether a value may be long (a string, bytes, a list) in third-party specifications."""
@@ -288,33 +198,39 @@ class Code(abc.ABC):
 
     def _grows(self, expr: ex.Binary) -> bool:
         """Return whether the value may double from each instance or element to the next, and so grow without limit."""
-        both = expr.left, expr.right
-        bounded = [is_bounded(self.type, one, self.item[1] if self.item else UNKNOWN) for one in both]
-        constant = any(isinstance(one, ex.Literal) and isinstance(one.value, int) for one in both)
-        match expr.op:
-            case "<<":
-                # A number that does not grow may be shifted by a constant of at most 64.
-                return not (isinstance(expr.right, ex.Literal) and 0 <= expr.right.value <= 64 and bounded[0])
-            case "*":
-                return not constant or not all(bounded)
-        if not all(isinstance(self.kind(one), (Integer, Bits)) for one in both):
-            return expr.op == "+" and not constant
-        return not any(bounded)
+        operands = expr.left, expr.right
+        bounded = [is_bounded(self.type, one, self.item[1] if self.item else UNKNOWN) for one in operands]
+        has_constant = any(isinstance(one, ex.Literal) and isinstance(one.value, int) for one in operands)
+        if expr.op == "<<":  # a bounded number may be shifted by a constant
+            shift = expr.right
+            return not (isinstance(shift, ex.Literal) and 0 <= shift.value <= MOST_SHIFT and bounded[0])
+        if expr.op == "*":
+            return not has_constant or not all(bounded)
+        if all(isinstance(self.kind(one), (Integer, Bits)) for one in operands):
+            return not any(bounded)
+        return expr.op == "+" and not has_constant  # strings are joined
 
     def _stored_size(self, expr: ex.Expr) -> int:
         """Return how many bytes the field takes that the expression names.
 
         Raises `UnsupportedError` if that is not fixed.
         """
-        # The field `id` of a structure of the kind `owner`; "_" stands for an expression that names no field.
-        of = expr.of if isinstance(expr, ex.Index) else expr
-        owner = self.kind(of.of) if isinstance(of, ex.Member) else Structure(self.type)
-        id = of.name if isinstance(of, ex.Member) else of.id if isinstance(of, ex.Name) else "_"
-        if id.startswith("_") or not isinstance(owner, Structure):
-            return _whole_bytes(kind_bits(self.kind(expr)))
-        field = owner.type.field(id)
-        stored = field.value is None and (field.repeat is not None) == isinstance(expr, ex.Index)
-        return _whole_bytes(element_bits(field) if stored else kind_bits(self.kind(expr)))
+        field = self._field_of(expr.of if isinstance(expr, ex.Index) else expr)
+        is_element = isinstance(expr, ex.Index)
+        if field is not None and field.value is None and (field.repeat is not None) == is_element:
+            return _whole_bytes(element_bits(field))
+        return _whole_bytes(kind_bits(self.kind(expr)))
+
+    def _field_of(self, expr: ex.Expr) -> Field | None:
+        """Return the field that an expression names, such as `size` or `header.size`; None for any other expression."""
+        match expr:
+            case ex.Name(id):
+                owner: Kind = Structure(self.type)
+            case ex.Member(of, id):
+                owner = self.kind(of)
+            case _:
+                return None
+        return owner.type.field(id) if isinstance(owner, Structure) and not id.startswith("_") else None
 
     def _name(self, id: str, level: int) -> str:
         """The code of a name: of a field by `named`, of `_parent`, `_root` and `_io` by `above`.
@@ -339,35 +255,20 @@ class Code(abc.ABC):
         text, binds = self.named(self.type.field(id))
         return bound(text, binds, level)
 
-    def _member(self, of: ex.Expr, name: str, level: int) -> str:  # noqa: C901 - one case for each kind of member
+    def _member(self, of: ex.Expr, name: str, level: int) -> str:
         """The code of `of.name`, in parentheses when it binds less than `level`.
 
         A field of a structure stays `entry.size`, `name.length` becomes `len(name)`, and `_io.pos` `at - base`.
         Raises `UnsupportedError` if values of that kind have no such member.
         """
         kind = self.kind(of)
-        # The stream of the structure itself: its position is in variables.
         if of == ex.Name("_io"):
-            at, end = self.place()
-            whole = {"size": end, "pos": at, "eof": self.at_end(at, end)}
-            if name not in whole:
-                raise UnsupportedError(f"`_io.{name}` is not supported")
-            if name != "eof":
-                whole[name] += f" - {self.begin()}"
-            return bound(whole[name], BINDS["and"] if name == "eof" else BINDS["-"], level)
+            return self._of_own_stream(name, level)
         if isinstance(of, ex.Name) and (found := self.in_place(of.id, name)) is not None:
             return bound(found[0], found[1], level)
         code = self._code(of, ATOM)
-        # Other streams are objects, or tuples of view, start and end in exhume's own readers.
-        if kind == SimpleKind("stream") and self.foreign:
-            known = {"size": "size", "pos": "pos", "eof": "is_eof"}
-            if name not in known:
-                raise UnsupportedError(f"`{name}` of a stream is not supported")
-            return f"{code}.{known[name]}()"
         if kind == SimpleKind("stream"):
-            if name != "size":
-                raise UnsupportedError(f"`{name}` of another stream is not supported")
-            return bound(f"{code}[2] - {code}[1]", BINDS["-"], level)
+            return self._of_other_stream(code, name, level)
         if scalar := scalar_of(kind):
             if name != scalar.scalar:
                 raise UnsupportedError(f"{scalar.where} is read as its {scalar.scalar}: `{name}` is not there")
@@ -379,27 +280,51 @@ class Code(abc.ABC):
             if name not in ("_io", "_parent", "_root"):
                 name = safe(kind.type.field(name).id)
             return f"{code}.{name}"
-        # Members of the language, such as `length`.
+        return self._of_value(of, code, kind, name)
+
+    def _of_own_stream(self, name: str, level: int) -> str:
+        """The code of `_io.size`, `_io.pos` or `_io.eof` of the structure itself, which variables have."""
+        at, end = self.place()
+        if name == "eof":
+            return bound(self.at_end(at, end), BINDS["and"], level)
+        if name not in ("size", "pos"):
+            raise UnsupportedError(f"`_io.{name}` is not supported")
+        return bound(f"{end if name == 'size' else at} - {self.begin()}", BINDS["-"], level)
+
+    def _of_other_stream(self, code: str, name: str, level: int) -> str:
+        """The code of a member of another stream, which is an object, or a tuple in exhume's own readers."""
+        if self.foreign:
+            known = {"size": "size", "pos": "pos", "eof": "is_eof"}
+            if name not in known:
+                raise UnsupportedError(f"`{name}` of a stream is not supported")
+            return f"{code}.{known[name]}()"
+        if name != "size":
+            raise UnsupportedError(f"`{name}` of another stream is not supported")
+        return bound(f"{code}[2] - {code}[1]", BINDS["-"], level)  # the tuple is (view, start, end)
+
+    def _of_value(self, of: ex.Expr, code: str, kind: Kind, name: str) -> str:
+        """The code of a member that the language defines, such as `length`; `code` and `kind` are those of `of`."""
         what = family(kind)
         if name not in MEMBERS[what]:
             raise UnsupportedError(f"`{name}` is not supported")
-        if name in ("size", "length"):
-            return f"len({code})"
-        if name == "to_i" and what == "text":
-            return self._number(code)
-        if name in ("first", "last", "min", "max", "reverse"):
-            if name in ("first", "last"):
-                return f"{code}[{'0' if name == 'first' else '-1'}]"
-            code = self.weighed(of, ATOM, 1 if name == "reverse" else BYTES_TO_COMPARE)
-            return f"{code}[::-1]" if name == "reverse" else f"{name}({code})"
-        if name in ("to_i", "to_s"):
-            if what == "bool":
-                code = f"int({code})"
-            if name == "to_i" and self.foreign and enum_of(kind) is not None:
-                return f"int({code})"
-            if name == "to_i":
-                return f"int({code})" if what == "float" else code
-            return f"str({code})"
+        match name:
+            case "size" | "length":
+                return f"len({code})"
+            case "first":
+                return f"{code}[0]"
+            case "last":
+                return f"{code}[-1]"
+            case "reverse":
+                return f"{self.weighed(of, ATOM)}[::-1]"
+            case "min" | "max":
+                return f"{name}({self.weighed(of, ATOM, BYTES_TO_COMPARE)})"
+            case "to_i" if what == "text":
+                return self._number(code)
+            case "to_i":
+                is_named = self.foreign and enum_of(kind) is not None
+                return f"int({code})" if is_named or what in ("bool", "float") else code
+            case "to_s":
+                return f"str(int({code}))" if what == "bool" else f"str({code})"
         if self.module.foreign:  # `_io` and `_parent` of a structure of one of several types, if it is one
             code = f"{self.module.helper('taken')}({code}, {self.module.helper('Structure')}, 'a structure')"
         return f"{code}.{name}"
@@ -431,14 +356,14 @@ class Code(abc.ABC):
         """Emit a charge of one step to the budget.
 
         `at` and `path` are code for the position and the path in the error.  Call the returned function after further
-        lines were emitted: the charge becomes `least` and a step for every `LINES_OF_A_STEP` characters of theirs; the
+        lines were emitted: the charge becomes `least` and a step for every `CHARACTERS_OF_A_STEP` of theirs; the
         statement is removed if that is 0.
         """
         lines, first = self.lines.lines, len(self.lines.lines)
         self.lines.add("run.steps -= 1", "if run.steps < 0:", f"    raise run.over({at}, {path})")
 
         def weigh() -> None:
-            many = least + sum(map(len, lines[first:])) // LINES_OF_A_STEP
+            many = least + sum(map(len, lines[first:])) // CHARACTERS_OF_A_STEP
             if many:
                 lines[first] = lines[first].replace("-= 1", f"-= {many}")
             else:

@@ -14,9 +14,8 @@ A `Scan` writes the statements that read one row; `scan`, in the functions, is o
 of exhume have plain rows; those of users (`foreign`) may have wide ones, with choices and lists (`WideScan`), and pay
 each row from a budget, `run`.
 
-Compiled code for columns and flat elements is one Cython module for all types with `-columns: true` or `-element:
-true`.  Each function for columns reads rows until one does not fit, and returns where it stopped.  The interpreted
-loop starts there and reports the problem, so that errors are written in one place.
+For exhume's own specifications, compiled code reads the first rows, up to one that does not fit (see
+`native_columns`); the loop that is written here starts there, and reports the problem.
 """
 
 from __future__ import annotations
@@ -25,14 +24,13 @@ import keyword
 from array import array
 
 from exhume.compiler.emit.c_numbers import unique_name
-from exhume.compiler.emit.elements import C_TYPES, Element, covered, element_types, structure_name
+from exhume.compiler.emit.elements import covered
 from exhume.compiler.emit.scan import Column, Scan
 from exhume.compiler.emit.shared import Module
 from exhume.compiler.emit.text import Lines, columned, written_doc
 from exhume.compiler.emit.wide import WideScan
 from exhume.compiler.front.kinds import DECIDED
 from exhume.compiler.front.model import Type
-from exhume.compiler.front.specs import Model
 from exhume.compiler.ir.fixed import only_number, type_size
 from exhume.compiler.ir.needs import inherits_order, is_position
 from exhume.compiler.refusal import UnsupportedError
@@ -65,64 +63,80 @@ def _text(scan: Scan, module: Module, type: Type) -> str:
     one row as an object, and a method for each field of bytes or of repeated numbers.  Raises `UnsupportedError` if
     the type has no columns.
     """
-    wide = isinstance(scan, WideScan)
-    # Refuse types that have no columns.
-    if type.endian == DECIDED and not wide:
-        raise UnsupportedError("a byte order that depends on the data has no columns", type.where)
-    for one in type.instances.values():
-        if one.value is not None and is_position(one.value):
-            raise UnsupportedError("a position has no column", one.where)
-    # `each`: the list states the size of a row; `sized`: some field does that has rows of this type.
-    each = type.root.model.foreign and bool(type.raw.get("-sized"))
-    _read_row(scan, each)
-    # `upward` are the attributes that single elements need: stream, parent, root, byte order.
-    sized = any(one.size is not None and columned(one) is type for parent in type.parents for one in parent.fields())
+    _refuse_positions(scan, type)
     foreign = type.root.model.foreign
-    upward = [one for one, needed in (("parent", scan.needs.parent), ("root", scan.needs.root)) if needed]
-    if not type.inside and "root" in upward:
-        upward.remove("root")
-    if foreign and not sized and not each:
-        upward.insert(0, "io")  # rows without a size are read from the stream of the list
-    if wide and inherits_order(type):
-        upward.append("big")
-    # Attributes and methods share one set of names.
-    methods = [*scan.byte_fields, *scan.number_fields]
-    slots = [
-        "view",
-        "end",
-        "at",
-        "problem",
-        "resume_at",
-        *upward,
-        *(["_run"] if type.root.model.foreign else []),
-        *(["_each"] if each else []),
-        *(column for column, _, _ in _columns(scan)),
-    ]
-    if len({*slots, *methods}) < len(slots) + len(methods):
-        raise UnsupportedError("two columns of one name", type.where)
-    if any(map(keyword.iskeyword, [*slots, *methods])):
-        raise UnsupportedError("a column whose name is a word of Python", type.where)
+    # `each`: the list states the size of a row; `sized`: some field does that has rows of this type.
+    each = foreign and bool(type.raw.get("-sized"))
+    _read_row(scan, each)
+    sized = any(one.size is not None and columned(one) is type for parent in type.parents for one in parent.fields())
+    upward = _upward(scan, type, needs_stream=foreign and not sized and not each)
+    slots = ["view", "end", "at", "problem", "resume_at", *upward]
+    slots += ["_run"] if foreign else []
+    slots += ["_each"] if each else []
+    slots += [column.name for column in _columns(scan)]
+    _check_names(type, slots, [*scan.byte_fields, *scan.number_fields])
+    is_numbers = only_number(type) is not None and not each
+    constructor, function = (_raw_columns if is_numbers else _filled)(scan, type)
     # The class: constructor, length, one element, and a method for each field of bytes or numbers.
-    made, function = (_filled if only_number(type) is None or each else _raw_columns)(scan, type)
     reader = scan.module.name_of(type, type.reader_name)
     base = f"({module.helper('Table')})" if foreign else ""
     out = [f"class {type.class_name}Columns{base}:"]
     out += written_doc(f"Many `{type.where}`, one column per field; see `{reader.replace('read_', 'scan_')}`.")
     out.append(f"    __slots__ = ({', '.join(map(repr, slots))})")
-    out += made
+    out += constructor
     out += [f"        self.{name} = None" for name in upward]
-    out += ["        self._run = run"] if type.root.model.foreign else []
+    out += ["        self._run = run"] if foreign else []
     out += ["", "    def __len__(self) -> int:", "        return len(self.at)"]
     out += ["", f"    def __getitem__(self, index: int) -> {type.class_name}:"]
     out.append('        """One element as an object."""')
     out += _element(scan, type, reader, upward, sized)
-    for field in scan.byte_fields:
-        text = ["", f"    def {field}(self, index: int) -> View:", '        """The bytes of one element."""']
-        out += [*text, f"        return self.view[self.{field}_start[index] : self.{field}_end[index]]"]
-    for field, (taken, kind) in scan.number_fields.items():
-        out += ["", f"    def {field}(self, index: int) -> memoryview[{kind}]:"]
-        out += ['        """The numbers of one element."""', f"        return {taken}"]
+    out += _methods(scan)
     return "\n".join([*out, "", "", *function])
+
+
+def _refuse_positions(scan: Scan, type: Type) -> None:
+    """Raise `UnsupportedError` if a type has no columns because of its byte order, or of an instance."""
+    if type.endian == DECIDED and not isinstance(scan, WideScan):
+        raise UnsupportedError("a byte order that depends on the data has no columns", type.where)
+    for one in type.instances.values():
+        if one.value is not None and is_position(one.value):
+            raise UnsupportedError("a position has no column", one.where)
+
+
+def _upward(scan: Scan, type: Type, *, needs_stream: bool) -> list[str]:
+    """Return the attributes of columns that are passed to the reader of single elements, such as their parent.
+
+    `needs_stream`: rows have no stream of their own, so they are read from that of the list (`io`).
+    """
+    names = ["io"] if needs_stream else []
+    if scan.needs.parent:
+        names.append("parent")
+    if scan.needs.root and type.inside:
+        names.append("root")
+    if isinstance(scan, WideScan) and inherits_order(type):
+        names.append("big")
+    return names
+
+
+def _check_names(type: Type, slots: list[str], methods: list[str]) -> None:
+    """Raise `UnsupportedError` if two attributes or methods of the columns have the same name, or one is a keyword."""
+    names = [*slots, *methods]
+    if len({*names}) < len(names):
+        raise UnsupportedError("two columns of one name", type.where)
+    if any(map(keyword.iskeyword, names)):
+        raise UnsupportedError("a column whose name is a word of Python", type.where)
+
+
+def _methods(scan: Scan) -> list[str]:
+    """Return the lines of the methods that return the bytes, or the list of numbers, of a field in row `index`."""
+    out: list[str] = []
+    for field in scan.byte_fields:
+        out += ["", f"    def {field}(self, index: int) -> View:", '        """The bytes of one element."""']
+        out.append(f"        return self.view[self.{field}_start[index] : self.{field}_end[index]]")
+    for field, (numbers, python_type) in scan.number_fields.items():
+        out += ["", f"    def {field}(self, index: int) -> memoryview[{python_type}]:"]
+        out += ['        """The numbers of one element."""', f"        return {numbers}"]
+    return out
 
 
 def _scan_of(module: Module, type: Type) -> Scan:
@@ -132,7 +146,7 @@ def _scan_of(module: Module, type: Type) -> Scan:
 
 def _columns(scan: Scan) -> list[Column]:
     """Return the columns with one value per row, and those of lists in the rows."""
-    return [*scan.columns, *(scan.sets if isinstance(scan, WideScan) else ())]
+    return scan.columns + scan.sets if isinstance(scan, WideScan) else scan.columns
 
 
 def _read_row(scan: Scan, each: bool) -> None:
@@ -162,20 +176,26 @@ def _element(scan: Scan, type: Type, reader: str, upward: list[str], sized: bool
     attributes of the columns that are passed to the reader, such as the parent.
     """
     foreign = type.root.model.foreign
+    attributes = [f"self.{name}" for name in upward]
     if foreign and type.raw.get("-sized"):
-        out = ["        at, stop = self.at[index], self.at[index] + self._each"]
-        out += [f"        io = {scan.module.helper('stream_of')}(self.view, at, stop)"]
-        given = ["self.view", "at", "stop", "io", *(f"self.{name}" for name in upward), "run=self._run"]
-        return [*out, f"        value, io.at = {reader}({', '.join(given)})", "        return value"]
+        arguments = ", ".join(["self.view", "at", "stop", "io", *attributes, "run=self._run"])
+        return [
+            "        at, stop = self.at[index], self.at[index] + self._each",
+            f"        io = {scan.module.helper('stream_of')}(self.view, at, stop)",
+            f"        value, io.at = {reader}({arguments})",
+            "        return value",
+        ]
     given = ["self.view", "self.at[index]", f"self.at[index] + {type_size(type)}" if sized else "self.end"]
-    if scan.needs.stream and not (foreign and not sized):
-        given.append("None" if foreign else "self.at[index]")
-    given += [f"self.{name}" for name in upward]
+    if foreign and sized and scan.needs.stream:
+        given.append("None")  # the reader makes a stream of the row
+    elif not foreign and scan.needs.stream:
+        given.append("self.at[index]")
+    given += attributes
     given += ["run=self._run"] if foreign else []
+    call = f"{reader}({', '.join(given)})[0]"
     if foreign and not sized and type.root.model.moving is not None:  # the stream stays where it is
-        out = ["        at = self.io.at", f"        value = {reader}({', '.join(given)})[0]"]
-        return [*out, "        self.io.at = at", "        return value"]
-    return [f"        return {reader}({', '.join(given)})[0]"]
+        return ["        at = self.io.at", f"        value = {call}", "        self.io.at = at", "        return value"]
+    return [f"        return {call}"]
 
 
 # Lines of the constructor of a class of columns: attributes and their doc strings.
@@ -186,9 +206,9 @@ BEGINS = '        """Where each element begins."""'
 
 def _problem_statements() -> list[str]:
     """Return the `except` branch that stores the error of a row, with its number, in `columns.problem`."""
-    out = ["    except LayoutError as error:", '        error.within(f"[{len(columns.at)}]")']
     return [
-        *out,
+        "    except LayoutError as error:",
+        '        error.within(f"[{len(columns.at)}]")',
         "        columns.problem = error.with_traceback(None)  # a traceback holds this call, and so the columns",
     ]
 
@@ -245,21 +265,23 @@ def _raw_columns(scan: Scan, type: Type) -> tuple[list[str], list[str]]:
     alone = only_number(type)
     assert alone is not None
     size, name = alone.size, alone.name
-    taken = f'{scan.module.helper("numbers")}(view, at, {size} * many, "{alone.code}", "{alone.order}")'
-    run = ", run" if type.root.model.foreign else ""
-    made = ["", f"    def __init__(self, view: View, at: int, end: int, many: int{run and ', run: Run'}) -> None:"]
+    numbers = f'{scan.module.helper("numbers")}(view, at, {size} * many, "{alone.code}", "{alone.order}")'
+    foreign = type.root.model.foreign
+    parameters = f"self, view: View, at: int, end: int, many: int{', run: Run' if foreign else ''}"
+    made = ["", f"    def __init__({parameters}) -> None:"]
     made += ["        self.view: View = view", "        self.end: int = end"]
     made += [f"        self.at: range = range(at, at + {size} * many, {size})", BEGINS, *PROBLEM]
     made += [f"        self.resume_at: int = at + {size} * many", RESUME]
-    made += [f"        self.{name}: memoryview[{_number(alone.code)}] = {taken}"]
+    made += [f"        self.{name}: memoryview[{_number(alone.code)}] = {numbers}"]
     out = _opening(scan, type)
     # In the emitted function, a last number that is incomplete counts as requested: it is then reported as missing.
     out += ["    room = end - at if end > at else 0", f"    whole = room // {size}"]
     out += [f"    many = -(-room // {size}) if count is None else count if count > 0 else 0"]
-    if run:
+    if foreign:
         out.append(f"    run.held -= {size} * (many if many < whole else whole)")
         out += ["    if run.held < 0:", "        raise run.spent()"]
-    out += [f"    columns = {type.class_name}Columns(view, at, end, many if many < whole else whole{run})"]
+    arguments = f"view, at, end, many if many < whole else whole{', run' if foreign else ''}"
+    out += [f"    columns = {type.class_name}Columns({arguments})"]
     out += ["    if many > whole:"]
     out += [f'        columns.problem = short(f"[{{whole}}].{name}", columns.resume_at, end, {size})']
     return made, [*out, "    return columns"]
@@ -267,157 +289,74 @@ def _raw_columns(scan: Scan, type: Type) -> tuple[list[str], list[str]]:
 
 def _filled(scan: Scan, type: Type) -> tuple[list[str], list[str]]:
     """Return the lines of `__init__` of the class of columns, and the lines of the function that fills it."""
-    columns = _columns(scan)
-    outward = scan.outward() if isinstance(scan, WideScan) else []
     scan.module.arrays = True
-    run = ", run" if type.root.model.foreign else ""
+    foreign = type.root.model.foreign
     # Only readers of users' specifications take budgets, and the size of each row (`-sized`).
-    more = (run and ", run: Run") + (", each: int" if run and type.raw.get("-sized") else "")
+    each = foreign and bool(type.raw.get("-sized"))
+    return _arrays(scan, foreign, each), _row_loop(scan, type, each)
+
+
+def _arrays(scan: Scan, foreign: bool, each: bool) -> list[str]:
+    """Return the lines of `__init__` of the class of columns, which makes an empty array for each column."""
+    more = (", run: Run" if foreign else "") + (", each: int" if each else "")
     made = ["", f"    def __init__(self, view: View, end: int{more}) -> None:"]
     made += ["        self.view: View = view", "        self.end: int = end"]
     made += ['        self.at: array[int] = array("q")', BEGINS, *PROBLEM, "        self.resume_at: int = end", RESUME]
-    made += [f'        self.{column}: array[{_number(code)}] = array("{code}")' for column, code, _ in columns]
-    each = bool(run and type.raw.get("-sized"))
-    made += ["        self._each = each"] if each else []
-    # The function: `head` is before the loop over the rows, `tail` after the statements that read one row.
+    for name, code, _ in _columns(scan):
+        made.append(f'        self.{name}: array[{_number(code)}] = array("{code}")')
+    return [*made, *(["        self._each = each"] if each else [])]
+
+
+def _row_loop(scan: Scan, type: Type, each: bool) -> list[str]:
+    """Return the lines of the function that fills columns: a loop that reads a row and appends its values.
+
+    In the emitted code, `first` is where the row begins.
+    """
+    wide = scan if isinstance(scan, WideScan) else None
+    more = wide.more_to_come() if wide else "at < end"
+    return [
+        *_opening(scan, type),
+        *_before_loop(scan, type, each),
+        *(wide.outward() if wide else []),
+        "    try:",
+        f"        while {more} if count is None else len(columns.at) < count:",
+        "            first = at",
+        *scan.lines.lines,
+        *_appended(scan, type.root.model.foreign),
+        *("        " + line for line in (wide.row_ends() if wide else [])),
+        *(_asked_problem(scan, type, each) if type.raw.get("-tabled") else _problem_statements()),
+        # After an error, the next row to read is the one that failed.
+        "        columns.resume_at = first",
+        "    else:",
+        "        columns.resume_at = at",
+        "    return columns",
+    ]
+
+
+def _before_loop(scan: Scan, type: Type, each: bool) -> list[str]:
+    """Return statements that make empty columns, and have compiled code read the first rows, if there is any."""
+    foreign = type.root.model.foreign
     head = Lines()
-    head.add(f"columns = {type.class_name}Columns(view, end{run}{', each' if each else ''})")
+    head.add(f"columns = {type.class_name}Columns(view, end{', run' if foreign else ''}{', each' if each else ''})")
     if each:
         head.add("turn = each")
-    # Local names for the `append` of each column, as attributes would take longer.
-    bind = Lines()
-    bind.add("add_at = columns.at.append", *(f"add_{column} = columns.{column}.append" for column, _, _ in columns))
-    if not type.root.model.foreign and covered(type) is not None:
+    if not foreign and covered(type) is not None:
         scan.module.helpers.add("native")
         with head.block("if native is not None:"):
             many = "-1 if count is None else min(count, end)"  # `end` limits a count that does not fit 64 bits
             head.add(f"at = native.{unique_name(type)}(columns, view, at, end, {many})")
-    head.add("first = at")
-    head.lines += bind.lines
+    # Local names for the `append` of each column, as attributes would take longer.
+    names = [column.name for column in _columns(scan)]
+    head.add("first = at", "add_at = columns.at.append", *(f"add_{one} = columns.{one}.append" for one in names))
+    return head.lines
+
+
+def _appended(scan: Scan, foreign: bool) -> list[str]:
+    """Return statements that append the values of a row to its columns; in `foreign` modules, they charge a step."""
     tail = Lines()
     tail.depth = 3  # as the statements that read a row
-    if run:  # a row is a step, and more for long rows
+    if foreign:  # a row is a step, and more for long rows
         held = sum(array(code).itemsize for _, code, _ in scan.columns)
         tail.add(f"run.steps -= {1 + held // BYTES_OF_A_STEP}", "if run.steps < 0:", "    raise run.over(first)")
-    tail.add("add_at(first)", *(f"add_{column}({value})" for column, _, value in scan.columns))
-    out = [*_opening(scan, type), *head.lines, *outward, "    try:"]
-    more = scan.more_to_come() if isinstance(scan, WideScan) else "at < end"
-    out.append(f"        while {more} if count is None else len(columns.at) < count:")
-    out.append("            first = at")
-    out += scan.lines.lines + tail.lines
-    out += ["        " + line for line in scan.row_ends()] if isinstance(scan, WideScan) else []
-    out += _asked_problem(scan, type, each) if type.raw.get("-tabled") else _problem_statements()
-    # After an error, the next row to read is the one that failed.
-    out += ["        columns.resume_at = first", "    else:"]
-    return made, [*out, "        columns.resume_at = at", "    return columns"]
-
-
-# `room_for`: `rows` elements took `taken` bytes, and `left` bytes follow.  As many more fit if they have the same
-# average size; 1/16 and 64 are added because they may be smaller.  The bounds are `wanted` (unless negative), one
-# element per byte, and 8 * rows + 64, since the rest may not contain elements.
-HEAD = '''"""Columns filled by compiled code; written by `make generated`, never edited by hand."""
-# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-
-from cpython.buffer cimport PyBUF_READ, PyBUF_SIMPLE, Py_buffer, PyBuffer_Release, PyObject_GetBuffer
-from cpython.memoryview cimport PyMemoryView_FromMemory
-from libc.stdlib cimport free, realloc
-
-include "_elements.pxi"
-
-SOURCE = {source!r}
-"""What this was compiled from: a module built from other specifications is not used."""
-
-
-cdef int64_t room_for(int64_t rows, int64_t taken, int64_t left, int64_t wanted) noexcept nogil:
-    """Elements to have room for, when there are `rows` in the bytes `taken`: those that are `left`, if they are alike.
-
-    A few more, for they may be shorter; never more than are wanted, than bytes are left for, or than eight times those
-    that are there, for what follows may be no elements.
-    """
-    cdef int64_t room = 8 * rows + 64
-    cdef double alike = 1.0625 * rows * left / taken + 64 if taken > 0 else 64
-    if rows + alike < room:
-        room = rows + <int64_t>alike
-    if room > rows + left:
-        room = rows + left
-    if 0 <= wanted < room:
-        room = wanted
-    return room if room > rows else rows + 1
-
-
-cdef bint grow(void **column, size_t size, size_t room) noexcept nogil:
-    """Whether a column could be given room for so many elements."""
-    cdef void *larger = realloc(column[0], size * room)
-    if larger == NULL:
-        return False
-    column[0] = larger
-    return True
-'''
-
-
-def native_text(model: Model, source: str) -> str:
-    """Return the source of the Cython module; `source` names its input.  Types that it does not support are left
-    out.
-    """
-    parts = []
-    for type in element_types(model):
-        if (element := covered(type)) is not None:
-            parts += [_scan(element)] if type.raw.get("-columns") and only_number(type) is None else []
-            parts += [_flat(element)] if type.raw.get("-element") else []
-    return "\n\n".join([HEAD.replace("{source!r}", repr(source)), *parts]) + "\n"
-
-
-def _scan(element: Element) -> str:
-    """Return the function that fills the columns of one type."""
-    name = unique_name(element.type)
-    columns = [("at", "q"), *((name, code) for name, code, _ in element.columns)]
-    lines = Lines()
-    lines.add('"""The elements from `start` on that fit, into `columns`; returns where the rest begins."""')
-    lines.add("cdef const uint8_t *p", "cdef int64_t at = start, after, rows = 0, room = 0", "cdef bint full = True")
-    lines.add(f"cdef {structure_name(element.type)} one")
-    lines.add(*(f"cdef {C_TYPES[code]} *c_{name} = NULL" for name, code in columns))
-    with lines.block("if view.shape[0] == 0 or stop > view.shape[0] or not 0 <= start <= stop:"):
-        lines.add("return start")
-    # Without the GIL: read elements into growing C arrays, one for each column.
-    lines.add("p = &view[0]")
-    with lines.block("with nogil:"), lines.block("while (at < stop) if count < 0 else (rows < count):"):
-        lines.add(f"after = read_{name}(p, at, stop, &one)")
-        with lines.block("if after < 0:"):
-            lines.add("break")
-        with lines.block("if rows == room:"):
-            lines.add("room = room_for(rows, at - start, stop - at, count)")
-            for column, code in columns:
-                with lines.block(f"if not grow(<void **> &c_{column}, sizeof({C_TYPES[code]}), room):"):
-                    lines.add("full = False", "break")
-        lines.add("c_at[rows] = at")
-        lines.add(*(f"c_{column}[rows] = one.{column}" for column, _ in columns[1:]), "rows += 1", "at = after")
-    # With the GIL: append the arrays to the columns, and free them in any case.
-    with lines.block("try:"):
-        with lines.block("if not full:"):
-            lines.add("raise MemoryError")
-        with lines.block("if rows:"):
-            for column, code in columns:
-                size = f"rows * sizeof({C_TYPES[code]})"
-                lines.add(
-                    f"columns.{column}.frombytes(PyMemoryView_FromMemory(<char *> c_{column}, {size}, PyBUF_READ))"
-                )
-    with lines.block("finally:"):
-        lines.add(*(f"free(c_{column})" for column, _ in columns))
-    lines.add("return at")
-    opening = f"def {name}(columns, const uint8_t[::1] view, int64_t start, int64_t stop, int64_t count):"
-    return "\n".join([opening, *lines.lines]) + "\n"
-
-
-def _flat(element: Element) -> str:
-    """Return the function that returns one element as a tuple."""
-    name = unique_name(element.type)
-    lines = Lines()
-    lines.add('"""Where the element at `at` ends, and its fields; None when it does not fit."""')
-    lines.add("cdef Py_buffer buffer", f"cdef {structure_name(element.type)} one", "cdef int64_t after = -1")
-    lines.add("PyObject_GetBuffer(view, &buffer, PyBUF_SIMPLE)")
-    with lines.block("if 0 <= at <= end <= buffer.len:"):
-        lines.add(f"after = read_{name}(<const uint8_t *> buffer.buf, at, end, &one)")
-    lines.add("PyBuffer_Release(&buffer)")
-    fields = "".join(f", one.{column}" for column, _, _ in element.columns)
-    lines.add(f"return None if after < 0 else (after{fields})")
-    return "\n".join([f"def flat_{name}(view, int64_t at, int64_t end):", *lines.lines]) + "\n"
+    tail.add("add_at(first)", *(f"add_{name}({value})" for name, _, value in scan.columns))
+    return tail.lines

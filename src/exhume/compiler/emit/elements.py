@@ -202,7 +202,7 @@ class Element(ElementExpressions):
 
     def _field(self, field: Field) -> None:
         """Emit statements that read one field, without its condition.  Raises `UnsupportedError` for other methods."""
-        kind, lines = field.one, self.lines
+        kind, lines = field.value_kind, self.lines
         # A check of the field before may have shown that this size fits.
         bounded, self.bounded = self.bounded, None
         match rows.way(field):
@@ -347,7 +347,7 @@ class Element(ElementExpressions):
 
     def _up_to_last(self, field: Field) -> None:
         """Emit statements that pass structures up to the last one; keep start and end.  Raises `UnsupportedError`."""
-        kind, last = field.one, field.last
+        kind, last = field.value_kind, field.last
         if last is None or not isinstance(kind, Structure):
             raise UnsupportedError("a repeated field is not supported by compiled code")
         at, end = (self.variable(f"{side}_{field.id}_", "int64_t") for side in ("at", "end"))
@@ -386,7 +386,7 @@ class Element(ElementExpressions):
         """Emit statements that read consecutive fields of bits, 64 bits at most, from one number."""
         if not fields:
             return
-        kinds = [one.one for one in fields if isinstance(one.one, Bits)]
+        kinds = [one.value_kind for one in fields if isinstance(one.value_kind, Bits)]
         total = sum(kind.width for kind in kinds)
         size, big = (total + 7) // 8, kinds[0].big
         if total > 64 or any(kind.big != big for kind in kinds):

@@ -115,7 +115,7 @@ class _EndsFunction(Reader):
     def text(self) -> str:
         """Return the source of the function, which returns the offset where each element of the list ends."""
         field, type, lines = self.field, self.type, self.lines
-        count, kind = field.expr("repeat-expr"), field.one
+        count, kind = field.expr("repeat-expr"), field.value_kind
         # The list has to start where the structure does, since the function reads nothing before it.
         alone = field is type.seq[0] and not (self.needs.stream or self.needs.parent or self.needs.root)
         if count is None or field.size is not None or "valid" in field.raw or not alone:

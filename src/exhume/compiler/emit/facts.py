@@ -21,20 +21,6 @@ One module per specification: an `IntEnum` for each enum, made when it is first 
 For compiled code the integers among them are constants of C, named after the path to them in capitals:
 `LEVELDB_INTERNAL_KEY_VALUE_TYPES_MERGE`, `LEVELDB_TABLE_BLOCK_TRAILER_SIZE`, `..._AT_CHECKSUM`, `..._END_CHECKSUM`,
 `CLP_S_TABLE_CLP_WORD_SHIFT_OFS_VARIABLE`.
-
-One more module for all specifications names the structures that claim every byte from where they begin to where they
-end (`tiling_text`):
-
-    TILING["zs::block"] == ("zs", "read_block", "")
-    SIZES["leveldb_table::block_trailer"] == 5
-    ROWS["ark_split::entry_list"] == 18
-
-When a structure that is named there was read to the end of its bytes, each byte belongs to a field, whichever it is.
-Fields of `seq` are consecutive, so only bytes that have a size of their own may be left over: those of a structure
-that does not take all that it is given.  A structure that is nothing but a list from its first byte to the end
-(`pos: 0`, `repeat: eos`) is read when that list is.  `SIZES` has the sizes of structures of numbers without rules,
-and `ROWS` those of the elements of lists of such structures that extend to the end: their bytes need not even be
-read.
 """
 
 from __future__ import annotations
@@ -106,7 +92,7 @@ def dtype(type: Type) -> str | None:
             continue
         if field.repeat or field.condition is not None:
             return None
-        format = _format(field.one, field)
+        format = _format(field.value_kind, field)
         if format is None:
             return None
         found.append(f'("{field.id}", {format})')
@@ -116,10 +102,10 @@ def dtype(type: Type) -> str | None:
 def _leaves(field: Field) -> list[Field] | None:
     """Return the stored fields that a field consists of, in order; None if its size is not fixed or it is bits."""
     size = fixed_size(field)
-    if size is None or isinstance(field.one, Bits):
+    if size is None or isinstance(field.value_kind, Bits):
         return None
-    if isinstance(field.one, Structure) and field.size is None:
-        parts = [_leaves(one) for one in field.one.type.seq]
+    if isinstance(field.value_kind, Structure) and field.size is None:
+        parts = [_leaves(one) for one in field.value_kind.type.seq]
         found = [part for part in parts if part is not None]
         return [leaf for part in found for leaf in part] if len(found) == len(parts) else None
     return [field] if size else []
@@ -128,11 +114,13 @@ def _leaves(field: Field) -> list[Field] | None:
 def _packed(parts: Iterable[list[Field]]) -> str | None:
     """Return the `struct` format of fields, given in groups; None without any, or if they are of both byte orders."""
     fields = [leaf for part in parts for leaf in part]
-    if not fields or len({byte_order(one.one) for one in fields} - {None}) > 1:
+    if not fields or len({byte_order(one.value_kind) for one in fields} - {None}) > 1:
         return None
-    order = ">" if any(byte_order(one.one) for one in fields) else "<"
+    order = ">" if any(byte_order(one.value_kind) for one in fields) else "<"
     letters = (
-        f"{fixed_size(one)}s" if one.one == BYTES or "contents" in one.raw else struct_format([one.one])[1:]
+        f"{fixed_size(one)}s"
+        if one.value_kind == BYTES or "contents" in one.raw
+        else struct_format([one.value_kind])[1:]
         for one in fields
     )
     return order + "".join(letters)
@@ -153,7 +141,7 @@ def formats(type: Type) -> Iterator[tuple[str, str]]:
 
 def _alone(field: Field) -> str | None:
     """Return the `struct` format of a field's number, or of each if it is repeated; None for other fields."""
-    kind = number_of(field.one)
+    kind = number_of(field.value_kind)
     if "contents" in field.raw or not isinstance(kind, (Integer, SimpleKind)) or not kind.size:
         return None
     return struct_format([kind])
@@ -161,9 +149,9 @@ def _alone(field: Field) -> str | None:
 
 def _cases(field: Field) -> str | None:
     """Return the numbers that a field is switched by, as code for a tuple; None if it has no such numbers."""
-    if not isinstance(field.one, Switch):
+    if not isinstance(field.value_kind, Switch):
         return None
-    numbers = [_number(case, field.owner) for case, _ in field.one.cases]
+    numbers = [_number(case, field.owner) for case, _ in field.value_kind.cases]
     return str(tuple(numbers)) if None not in numbers else None
 
 
@@ -202,8 +190,13 @@ def _from_end(type: Type) -> Iterator[tuple[Field, tuple[int, int]]]:
 def _forms(type: Type) -> Iterator[tuple[Field, str]]:
     """Yield the instances that are stored numbers, with their `struct` format as code."""
     for one in type.instances.values():
-        if one.value is None and isinstance(one.one, (Integer, SimpleKind)) and one.one.size and one.size is None:
-            yield one, literal(struct_format([one.one]))
+        if (
+            one.value is None
+            and isinstance(one.value_kind, (Integer, SimpleKind))
+            and one.value_kind.size
+            and one.size is None
+        ):
+            yield one, literal(struct_format([one.value_kind]))
 
 
 def _meanings(type: Type) -> Iterator[tuple[Field, str]]:
@@ -361,88 +354,3 @@ def constants_text(model: Model) -> str:
             lines += [f"    {above}_AT_{one.id.upper()} = {start}", f"    {above}_END_{one.id.upper()} = {end}"]
         lines += [f"    {above}_SHIFT_{one.id.upper()} = {far}" for one, far in c_numbers.shifts(type)]
     return "\n".join(lines) + "\n"
-
-
-DOC = '"""Structures that claim every byte they are read from (see `make generated`); never edited by hand."""\n'
-
-
-def tiling_text(model: Model) -> str:
-    """Return the module that lists the types that claim every byte; see the module docstring."""
-    read, sizes, rows = ["TILING = {"], ["SIZES = {"], ["ROWS = {"]
-    for type in model.types():
-        if type.scalar is not None or type.params or not _tiles(type, frozenset()):
-            continue
-        # A type without `seq` is only a list, its single stored instance.
-        listed = "" if type.seq else next(iter(type.instances))
-        read.append(f'    "{type.where}": ("{type.root.id}", "{type.reader_name}", "{listed}"),')
-        for found, size in (sizes, _size(type)), (rows, _row(type)):
-            if size is not None:
-                found.append(f'    "{type.where}": {size},')
-    about = '"""Module and name of the reader of each structure, and the list in it to read, if any."""'
-    middle = ["}", '"""Bytes of all of it."""', ""]
-    return "\n".join([DOC, *read, "}", about, "", *sizes, *middle, *rows, "}", '"""Bytes of each element."""', ""])
-
-
-def _size(type: Type) -> int | None:
-    """Return the bytes of a structure of numbers to which no rule applies; None for any other."""
-    ruled = any("valid" in field.raw or "contents" in field.raw or not _is_number(field.one) for field in type.seq)
-    return None if ruled else type_size(type)
-
-
-def _row(type: Type) -> int | None:
-    """Return the bytes of an element, if the type is nothing but a list up to the end of elements without rules."""
-    field = type.seq[0] if len(type.seq) == 1 else None
-    if field is None or field.repeat != "eos" or field.condition is not None or not isinstance(field.one, Structure):
-        return None
-    return element_size(field) and _size(field.one.type)
-
-
-def _is_number(kind: Kind) -> bool:
-    """Return whether a kind is a number of bytes or bits."""
-    return bool(getattr(kind, "size", 0)) or isinstance(kind, Bits)
-
-
-def _tiles(type: Type, inside: frozenset[Type]) -> bool:
-    """Return whether a structure, once read, claims every byte between its start and its end.
-
-    Types in `inside`, here and below, are being examined already: they may contain each other.
-    """
-    if type in inside:  # being examined already: its other fields decide
-        return True
-    inside |= {type}
-    if type.seq:
-        return all(_claims(field, inside) for field in type.seq)
-    stored = [one for one in type.instances.values() if one.value is None]
-    if len(stored) != 1 or next(iter(type.instances)) != stored[0].id or "io" in stored[0].raw:
-        return False
-    return stored[0].repeat == "eos" and stored[0].expr("pos") == ex.Literal(0) and _claims(stored[0], inside)
-
-
-def _claims(field: Field, inside: frozenset[Type]) -> bool:
-    """Return whether all bytes of a field belong to its parts; decoded bytes (`process`) are not those of the file."""
-    if "process" in field.raw:
-        return False
-    sized = field.size is not None or field.to_end or "terminator" in field.raw
-    return _all(field.one, sized, inside)
-
-
-def _all(kind: Kind, sized: bool, inside: frozenset[Type]) -> bool:
-    """Return whether a value claims all of its bytes; if `sized`, their number is given, and some may be left over."""
-    if isinstance(kind, Switch):
-        return all(one is None or _all(one, sized, inside) for one in (*(one for _, one in kind.cases), kind.default))
-    if not isinstance(kind, Structure):
-        return True
-    return _tiles(kind.type, inside) and (not sized or _fills(kind.type, inside | {kind.type}))
-
-
-def _fills(type: Type, inside: frozenset[Type]) -> bool:
-    """Return whether a structure that claims its bytes always continues to the end of its stream."""
-    last = type.seq[-1] if type.seq else next(iter(type.instances.values()), None)
-    if last is None or last.condition is not None:
-        return False
-    if last.to_end or last.repeat == "eos":
-        return True
-    one = last.one
-    if last.repeat or last.size is not None or not isinstance(one, Structure) or one.type in inside:
-        return False
-    return _fills(one.type, inside | {one.type})

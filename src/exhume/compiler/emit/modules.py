@@ -84,7 +84,7 @@ class TracedStatements(Statements):
 
     def _is_lazy(self, field: Field) -> bool:
         """Return whether elements can be read again later, when they are shown: they depend on nothing that changes."""
-        untraced, model, kind = self.module.untraced, self.type.root.model, field.one
+        untraced, model, kind = self.module.untraced, self.type.root.model, field.value_kind
         below = {one.type for one in nested_in(kind)}
         if untraced is None or not below or "valid" in field.raw or self.counts or self.loose:
             return False
@@ -110,16 +110,16 @@ class TracedStatements(Statements):
         lines.add(f'{self.holder}.PLACES["{field.id}"][3] = {into}.places')
         self.index = f"len({into})"
         # Find all places: by columns if the type has them, else by reading each element.
-        columns = [one.type.reader_name.replace("read_", "scan_", 1) for one in nested_in(field.one)]
+        columns = [one.type.reader_name.replace("read_", "scan_", 1) for one in nested_in(field.value_kind)]
         with lines.block("try:"):
             if (  # one type with columns, nothing that changes its bytes or its end, and no use of elements
-                isinstance(field.one, Structure)
+                isinstance(field.value_kind, Structure)
                 and columns[0] in self.module.untraced.columned
                 and field.repeat in ("eos", "expr")
                 and {"size", "size-eos", "terminator", "pad-right", "process", "parent"}.isdisjoint(field.raw)
                 and not holds
             ):
-                self._find_rows(field, into, field.one.type, columns[0])
+                self._find_rows(field, into, field.value_kind.type, columns[0])
             else:
                 self._find_elements(field, into, holds)
         with lines.block("except LayoutError as error:"):
@@ -171,7 +171,7 @@ class TracedStatements(Statements):
                 lines.add(f'raise LayoutError("", at, at, "elements that take bytes", "{found}")')
             lines.add(f"{into}.add(before, at{', one' if holds else ''})")
             if field.repeat == "until":
-                self.item, self.index = ("one", field.one), f"len({into}) - 1"
+                self.item, self.index = ("one", field.value_kind), f"len({into}) - 1"
                 until = field.expr("repeat-until")
                 assert until is not None
                 with lines.block(f"if {self.code(until)}:"):
@@ -211,18 +211,18 @@ class TracedReader(TracedStatements, Reader):
 
     def fixed(self, field: Field) -> bool:
         """Return whether a field is read in a run: only bits, as all others are noted one by one."""
-        return isinstance(field.one, Bits) and super().fixed(field)
+        return isinstance(field.value_kind, Bits) and super().fixed(field)
 
     def run(self, fields: list[Field]) -> None:
         """Emit statements as `Reader` does; the position of a bit field is that of the bytes that contain it."""
-        bits = bool(fields) and isinstance(fields[0].one, Bits)
+        bits = bool(fields) and isinstance(fields[0].value_kind, Bits)
         if bits:
             self.lines.add("begin = at", f'value.PLACES["{fields[0].id}"] = [view, at, None, []]')
         super().run(fields)
         used = 0
         for field in fields if bits else ():
-            assert isinstance(field.one, Bits)
-            start, used = used // 8, used + field.one.width
+            assert isinstance(field.value_kind, Bits)
+            start, used = used // 8, used + field.value_kind.width
             self.lines.add(f'value.PLACES["{field.id}"] = [view, begin + {start}, begin + {(used + 7) // 8}, []]')
 
 
@@ -274,7 +274,7 @@ class PausedReader(Reader):
         until = field.expr("repeat-until")
         if until is not None:
             with lines.block("def last(one: object, index: int, at: int) -> bool:"):
-                self.item = ("one", field.one)
+                self.item = ("one", field.value_kind)
                 lines.add(f"return {self.code(until)}")
                 self.item = None
         self.index = ""
@@ -335,19 +335,23 @@ def pausing(model: Model, steps: list[str], root: Type) -> tuple[Type, Field] | 
         if field is None or bool(field.repeat) != last or every.count(type) != (type is not root):
             return None
         if not last:
-            if not isinstance(field.one, Structure) or field.one.type.opaque:
+            if not isinstance(field.value_kind, Structure) or field.value_kind.type.opaque:
                 return None
-            type = field.one.type
-    if field is None or model.moving is not None or model.shares or not any(nested_in(field.one)):
+            type = field.value_kind.type
+    if field is None or model.moving is not None or model.shares or not any(nested_in(field.value_kind)):
         return None
     asked = set().union(*(words(expr) for one in model.types() for part in one.fields() for expr in expressions(part)))
     # A choice without a default may leave elements out of the list.
-    return None if field.id in asked or (isinstance(field.one, Switch) and field.one.default is None) else (type, field)
+    return (
+        None
+        if field.id in asked or (isinstance(field.value_kind, Switch) and field.value_kind.default is None)
+        else (type, field)
+    )
 
 
 def _inside(type: Type) -> list[Structure]:
     """Return the structures that the stored fields of a type may be, with repetitions."""
-    return [kind for one in type.fields() if one.value is None for kind in structures(one.one)]
+    return [kind for one in type.fields() if one.value is None for kind in structures(one.value_kind)]
 
 
 def module_text(

@@ -56,7 +56,7 @@ class OutwardScan(Scan):
         for field in (one for parent in self.type.parents for one in parent.fields() if one.repeat == "until"):
             # The condition with members of the row in place of `_`; it may use nothing else but the end of the stream.
             until = field.expr("repeat-until")
-            if until is None or not any(one.type is self.type for one in structures(field.one)):
+            if until is None or not any(one.type is self.type for one in structures(field.value_kind)):
                 continue
             within = ex.replaced(until, lambda one, field=field: _in_row(one, field))  # type: ignore[misc]
             named = [one for one in ex.nodes(within) if isinstance(one, ex.Member) and one.of == _STREAM]

@@ -40,7 +40,7 @@ class PackedReader:
         self._structure(rows.row, "value", "parent", "")
         made, self.lines = self.lines.lines, Lines()  # `made`: the statements of one row; then the function is written
         fields = rows.row.fields()
-        kinds = [one.one for one in fields]
+        kinds = [one.value_kind for one in fields]
         # Bytes of a row that no field takes.
         padding = f"{rows.size - rows.used}x" if rows.size > rows.used else ""
         each = self.reader.unpacker(struct_format(kinds, fields) + padding, kinds, rows=True)
@@ -92,7 +92,7 @@ class PackedReader:
             local = self._local(prefix + field.id)
             self.values.append(local)
             code = reader.named_value(field, local)
-            if field.one == TEXT:
+            if field.value_kind == TEXT:
                 code = reader.decoded(field, local, is_bytes=True)
             self.lines.add(f"{kept} = {code}")
 

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from exhume.compiler.emit.c_numbers import unique_name
 from exhume.compiler.emit.reader import Reader
@@ -36,8 +37,15 @@ from exhume.compiler.ir.needs import is_position
 from exhume.compiler.ir.rows import ReadMethod
 from exhume.compiler.refusal import UnsupportedError
 
-Column = tuple[str, str, str]
-"""Name of a column, code of its array, and the expression whose value is appended for each row."""
+
+class Column(NamedTuple):
+    """A column that emitted code fills."""
+
+    name: str
+    code: str
+    """Type code of its array, such as "q"; see the module `array`."""
+    value: str
+    """Code of the value that is appended for each row."""
 
 
 MOST_LINES = 2_000
@@ -94,19 +102,20 @@ class Scan(Reader):
         made = rows.columns(field, self.prefix)
         if not made:
             return
-        if field.one == TEXT and not self.module.foreign:
+        if field.value_kind == TEXT and not self.module.foreign:
             raise UnsupportedError("text has no column, since it may be none: bytes have")
-        if field.one in (BYTES, TEXT):
+        if field.value_kind in (BYTES, TEXT):
             self._span(field, into)
         else:
-            self.columns += [(name, code, into) for name, code in made]
+            self.columns += [Column(name, code, into) for name, code in made]
 
     def _span(self, field: Field, into: str) -> None:
         """Add the two columns for the start and end of a field."""
         made = rows.columns(field, self.prefix)
         if not field.repeat or field.repeat == "until":
             self.byte_fields.append(f"{self.prefix}{field.id}")
-        self.columns += [(name, code, f"{side}_{into}") for side, (name, code) in zip(("at", "end"), made, strict=True)]
+        for side, (name, code) in zip(("at", "end"), made, strict=True):
+            self.columns.append(Column(name, code, f"{side}_{into}"))
 
     def read_bytes(self, field: Field, into: str, path: str) -> None:
         """Emit statements that note the start and end of bytes, without copying them.
@@ -122,14 +131,14 @@ class Scan(Reader):
             raise UnsupportedError("a field that ends with a terminator has no column")
         lines.add(f"at_{into} = at")
         stop = self.sized_end(field, path)
-        if field.one == TEXT:
+        if field.value_kind == TEXT:
             lines.add(f"{into} = view[at : {stop}]")
             self.decode(field, into, path)
         lines.add(f"at = end_{into} = {stop}" if stop != "end" else f"at = end_{into} = max(at, end)")
 
     def read_single(self, field: Field) -> None:
         """Emit statements that read one field and add its columns, which get 0 if its condition is not met."""
-        kind, how = field.one, rows.way(field)
+        kind, how = field.value_kind, rows.way(field)
         if how is ReadMethod.UP_TO_LAST:
             self._up_to_last(field)
             return
@@ -199,7 +208,7 @@ class Scan(Reader):
 
     def _up_to_last(self, field: Field) -> None:
         """Emit statements that find the start and end of a list of structures, up to the one that ends it."""
-        kind, lines, into = field.one, self.lines, self.local(field)
+        kind, lines, into = field.value_kind, self.lines, self.local(field)
         last = field.last
         if self.module.foreign or last is None or not isinstance(kind, Structure):
             raise UnsupportedError("a repeated field inside a row has no column")
@@ -246,7 +255,11 @@ class Scan(Reader):
         moving = field.id in (self.type.root.model.moving or ())
         if field.parameter or moving or (field.instance and (field.value is None or is_position(field.value))):
             raise UnsupportedError("this is known to objects only")
-        if field.one == BYTES and not field.instance and {"contents", "terminator", "pad-right"}.isdisjoint(field.raw):
+        if (
+            field.value_kind == BYTES
+            and not field.instance
+            and {"contents", "terminator", "pad-right"}.isdisjoint(field.raw)
+        ):
             if field.id not in self.read or field.size == ex.Literal(0):
                 return super().named(field)
             return f"view[at_{self.local(field)} : end_{self.local(field)}]", ATOM

@@ -61,7 +61,7 @@ def _mentioned(model: Model) -> dict[Type, frozenset[str]]:
             found.append(ex.parse(type.raw["to-string"]))
         own[type] = set().union(*map(words, found))
         read = [one for one in type.fields() if one.value is None]
-        inner[type] = {one.type for field in read for one in structures(field.one)}
+        inner[type] = {one.type for field in read for one in structures(field.value_kind)}
     changed = True
     while changed:
         changed = False
@@ -75,7 +75,7 @@ def _mentioned(model: Model) -> dict[Type, frozenset[str]]:
 def _passes_on(model: Model) -> bool:
     """Return whether any computed instance may return structures that something else has read."""
     computed = [one for type in model.types() for one in type.instances.values() if one.value is not None]
-    return any(not _is_simple(combined(one.one)) for one in computed)
+    return any(not _is_simple(combined(one.value_kind)) for one in computed)
 
 
 def _is_simple(kind: Kind) -> bool:

@@ -69,17 +69,17 @@ class Statements(SingleValue):
         """Emit statements that read one value and check it by `valid`; `start` is set only if its size is not fixed."""
         valid = "valid" in field.raw
         # Afterwards, the start of a value of fixed size is `at - size`.
-        size = fixed_size(field) if field.size is not None or not isinstance(field.one, Structure) else None
+        size = fixed_size(field) if field.size is not None or not isinstance(field.value_kind, Structure) else None
         if valid and size is None:
             self._note_start(field)
-        self._read_one(field, field.one, into, path)
+        self._read_one(field, field.value_kind, into, path)
         if valid:
             with self.checking(field, into):
                 self.check(field, into, path, "start" if size is None else f"at - {size}" if size else "at")
 
     def _note_start(self, field: Field) -> None:
         """Emit statements that note the start of a value; for bits, the byte that contains the first."""
-        self.lines.add("start = bit // 8" if self.loose and isinstance(field.one, Bits) else "start = at")
+        self.lines.add("start = bit // 8" if self.loose and isinstance(field.value_kind, Bits) else "start = at")
 
     def _read_many(self, field: Field, into: str) -> None:
         """Emit statements that read a repeated field into the list `into`.
@@ -87,7 +87,7 @@ class Statements(SingleValue):
         Numbers of one size are unpacked together, elements with columns read by `scan_`, and all others in a loop.
         An error within the loop gets the index of the element in its path (`entries[3].size`).
         """
-        code = number_code(number_of(field.one), field)
+        code = number_code(number_of(field.value_kind), field)
         if code is not None and field.repeat in ("expr", "eos") and not (self.counts and field.repeat == "eos"):
             self._read_numbers(field, into, code)
             return
@@ -98,10 +98,10 @@ class Statements(SingleValue):
             lines.add("first = at")
         # Elements that refer to their parent may refer to those before them.
         # The object gets the list before it is full: `shared` is its attribute, else empty.
-        upward = self.traces or any(self.module.needs[one.type].parent for one in nested_in(field.one))
+        upward = self.traces or any(self.module.needs[one.type].parent for one in nested_in(field.value_kind))
         shared = self.kept(field) if upward else ""
         lines.add(f"{into} = {shared} = []" if shared else f"{into} = []")
-        nested = any(True for _ in nested_in(field.one))
+        nested = any(True for _ in nested_in(field.value_kind))
         path = f'f"{self.above_path}{field.id}[{{len({into})}}]"'
         outer = self.index
         # Structures raise errors without knowing their index: the loop adds it.
@@ -121,8 +121,8 @@ class Statements(SingleValue):
 
     def _tabled(self, field: Field, into: str) -> None:
         """Emit statements that wrap a list, so that its elements can be read again as columns on request."""
-        assert isinstance(field.one, Structure)
-        type = field.one.type
+        assert isinstance(field.value_kind, Structure)
+        type = field.value_kind.type
         columns = self.module.name_of(type, f"{type.class_name}Columns")
         more = f", {self.code(field.size)}" if field.size is not None else ""
         more += "".join(f", {one}" for one in self.around_rows(field, type))
@@ -153,7 +153,7 @@ class Statements(SingleValue):
         """Emit a loop that reads the elements of a list one by one: to the end, by a count, or up to a condition."""
         lines = self.lines
         # A choice without a matching case adds nothing to the list.
-        skips = self.foreign and isinstance(field.one, Switch) and field.one.default is None
+        skips = self.foreign and isinstance(field.value_kind, Switch) and field.value_kind.default is None
         # Code of the number of the element; with `skips` it is not the length of the list.
         self.index = "turn" if skips else f"len({into})"
         if skips:
@@ -174,7 +174,7 @@ class Statements(SingleValue):
                 raise UnsupportedError("repeat-until is missing")
             with lines.block("while True:"):
                 self._element(field, into, path, nested, skips)
-                self.item = (f"{into}[-1]" if skips else "one", field.one)
+                self.item = (f"{into}[-1]" if skips else "one", field.value_kind)
                 self.index: str = "turn - 1" if skips else f"len({into}) - 1"
                 with lines.block(f"if {self.code(until)}:"):
                     lines.add("break")
@@ -223,7 +223,7 @@ class Statements(SingleValue):
         moves = self.counts or self.loose or "process" in field.raw or bool(self.type.root.model.drifting)
         # Elements without bytes might repeat without end; `moves`: even numbers may be read from no new bytes.  At most
         # `refusal.EMPTY` such elements are accepted, none in a list up to the end of the stream.
-        empty = self.foreign and not isinstance(field.one, (Integer, Bits)) and (moves or not takes_bytes(field))
+        empty = self.foreign and not isinstance(field.value_kind, (Integer, Bits)) and (moves or not takes_bytes(field))
         place = "bit" if self.loose or self.counts else "at"
         own = '""' if nested else path
         weigh = self.step(path=own, least=0 if nested else 1) if self.foreign else None  # a structure counts itself
@@ -303,14 +303,14 @@ class Statements(SingleValue):
         valid = "valid" in field.raw
         if valid:
             self._note_start(field)
-        self._read_one(field, field.one, "one", '""' if nested else path, bare=nested)
+        self._read_one(field, field.value_kind, "one", '""' if nested else path, bare=nested)
         if valid:
             with self.checking(field, "one"):
                 self.check(field, "one", '""' if nested else path, "start")
 
     def _read_numbers(self, field: Field, into: str, code: str) -> None:
         """Emit statements that read numbers of one width all at once; `code` is their array code."""
-        kind = number_of(field.one)
+        kind = number_of(field.value_kind)
         assert isinstance(kind, (Integer, SimpleKind))
         size, lines = kind.size, self.lines
         self.count_numbers(field, size)
@@ -340,7 +340,7 @@ class Statements(SingleValue):
         left = room if self.strays and self.foreign else "(end - at)" if size > 1 else "end - at"
         with lines.block(f"if many > {left} // {size}:" if size > 1 else f"if many > {left}:"):
             lines.add(f"many = {room} // {size}")
-            inside = f".{field.one.type.seq[0].id}" if isinstance(field.one, Structure) else ""
+            inside = f".{field.value_kind.type.seq[0].id}" if isinstance(field.value_kind, Structure) else ""
             path = f"{self.above_path}{field.id}[{{many}}]{inside}"
             lines.add(f'raise short(f"{path}", at + many * {size}, end, {size})')
 

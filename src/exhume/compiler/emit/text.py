@@ -179,13 +179,13 @@ def class_names(types: list[Type]) -> list[str]:
 
 def columned(field: Field) -> Type | None:
     """Return the type of a repeated field that is always read as columns (`-columns`); None for any other."""
-    kind = field.one
+    kind = field.value_kind
     return kind.type if field.repeat and isinstance(kind, Structure) and kind.type.raw.get("-columns") else None
 
 
 def tabled(field: Field) -> Type | None:
     """Return the type of a repeated field that can be read as columns (`-columns` or `-tabled`); None for any other."""
-    kind = field.one
+    kind = field.value_kind
     if not field.repeat or not isinstance(kind, Structure):
         return None
     return kind.type if not {"-columns", "-tabled"}.isdisjoint(kind.type.raw) else None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence as Many
+from typing import NamedTuple
 
 from exhume.compiler.emit.code import Code
 from exhume.compiler.emit.text import BINDS, members, negated
@@ -19,70 +20,88 @@ from exhume.compiler.ir.needs import without_rest
 from exhume.compiler.refusal import UnsupportedError
 
 
+class _Test(NamedTuple):
+    """The code of one rule of `valid`."""
+
+    condition: str
+    """It holds for valid values, such as `n <= 9`."""
+    wanted: str
+    """The expected value in the error, such as `"at most 9"` with its quotation marks."""
+    opposite: str = ""
+    """The negation of the condition, where it is not the one that `negated` writes."""
+
+
+_COMPARISONS = {"eq": "==", "min": ">=", "max": "<="}
+"""Rules of `valid` that compare the value with one other."""
+
+
 class Rules(Code):
     """Emits code that raises `LayoutError` for values that `valid` does not allow."""
 
     def check(self, field: Field, into: str, path: str, start: str, stop: str = "") -> None:
         """Emit statements that raise `LayoutError` for the value in `into` if `valid` does not allow it.
 
-        `path`, `start` and `stop` are code: the path of the field, and where its bytes start and end (see `_rule`).
+        For `max: 9` they are `if n > 9:` and `raise LayoutError("n", at - 1, at, "at most 9", n)`.  `path`, `start` and
+        `stop` are code: the path of the field, and where its bytes start and end (at `at` if `stop` is empty).
         """
         valid = field.raw["valid"]
         rules = valid if isinstance(valid, dict) else {"eq": valid}
         for key, stated in rules.items():
-            self._rule(field, key, stated, into, path, start, stop)
+            self.item = (into, field.value_kind)
+            test = self._test(field, key, stated, into)
+            self.item = None
+            with self.lines.block(f"if {test.opposite or negated(test.condition)}:"):
+                self.lines.add(f"raise LayoutError({path}, {start}, {stop or 'at'}, {test.wanted}, {into})")
+            # The rule that the number fits the stream: a size that is this number needs no further check.
+            if test.condition == f"{into} <= end - at" and self._is_size(field):
+                self.bounded = into
 
-    def _rule(self, field: Field, key: str, stated: object, into: str, path: str, start: str, stop: str) -> None:
-        """Emit statements that raise `LayoutError` if the value in `into` breaks the rule `key: stated` of `valid`.
+    def _test(self, field: Field, key: str, stated: object, into: str) -> _Test:
+        """Return the code of the rule `key: stated` of `valid` for the value in the variable `into`.
 
-        For `max: 9` they are `if n > 9:` and `raise LayoutError("n", at - 1, at, "at most 9", n)`.  `path`, `start` and
-        `stop` are code: the path of the field, and where its bytes start and end (at `at` if `stop` is empty).
+        Raises `UnsupportedError` for other keys.
         """
-        lines = self.lines
-        self.item = (into, field.one)
-        # `condition`: holds for valid values; `opposite`: its negation, if written on purpose; `wanted`: code of what
-        # was expected, for the error.
-        wanted = ""
-        opposite = ""
-        bound = ex.parse(stated) if key in ("eq", "min", "max") else None
-        if key == "expr" and (most := self._most(field, ex.parse(stated))) is not None:
-            key, bound = "max", most
-        if bound is not None:
-            code = self._code(without_rest(bound), BINDS["<"] + 1)
-            compare = {"eq": "==", "min": ">=", "max": "<="}[key]
-            condition, opposite = f"{into} {compare} {code}", f"{into} {ex.OPPOSITE[compare]} {code}"
-            if key != "eq" and self._may_be_nan(field.one, self.kind(bound)):
-                opposite = f"not ({condition})"
-            words = {"min": "at least", "max": "at most"}.get(key)
-            shown = f'"{words} {code}"' if code.isdigit() else f'f"{words} {{{code}}}"'
-            if re.search(r"""["'\\{}]""", code):  # Python 3.11 allows none of these inside an f-string's braces
-                shown = f'"{words} " + str({code})'
-            wanted = shown if words else code
-        elif key == "any-of" and isinstance(stated, list):
-            codes = ", ".join(self.code(ex.parse(one)) for one in stated)
-            condition = f"{into} in ({codes},)"
-            wanted = f"({codes},)"
-        elif key == "in-enum":
-            enum = field.one.enum if isinstance(field.one, (Integer, Bits)) else None
+        if key in _COMPARISONS:
+            return self._comparison(field, key, ex.parse(stated), into)
+        if key == "expr":
+            rule = ex.parse(stated)
+            if (most := self._most(field, rule)) is not None:
+                return self._comparison(field, "max", most, into)
+            condition = self.code(rule)
+            may_be_nan = isinstance(rule, ex.Binary) and self._may_be_nan(self.kind(rule.left), self.kind(rule.right))
+            return _Test(condition, repr(" ".join(str(stated).split())), f"not ({condition})" if may_be_nan else "")
+        if key == "any-of" and isinstance(stated, list):
+            allowed = f"({', '.join(self.code(ex.parse(one)) for one in stated)},)"
+            return _Test(f"{into} in {allowed}", allowed)
+        if key == "in-enum":
+            enum = field.value_kind.enum if isinstance(field.value_kind, (Integer, Bits)) else None
             if enum is None:
                 raise UnsupportedError("in-enum needs an enum")
-            condition = f"{into} in {members(sorted(enum.values))}"
-            wanted = f'"a value of {enum.id}"'
-        elif key == "expr":
-            test = ex.parse(stated)
-            condition = self.code(test)
-            if isinstance(test, ex.Binary) and self._may_be_nan(self.kind(test.left), self.kind(test.right)):
-                opposite = f"not ({condition})"
-            wanted = repr(" ".join(str(stated).split()))
-        else:
-            raise UnsupportedError(f"`valid: {key}` is not supported")
-        self.item = None
-        with lines.block(f"if {opposite or negated(condition)}:"):
-            lines.add(f"raise LayoutError({path}, {start}, {stop or 'at'}, {wanted}, {into})")
-        # A rule that the number fits the stream: the size check of the bytes after it is not needed (`bounded`).
-        unsigned = isinstance(field.one, Integer) and field.one.size and not field.one.signed
-        if condition == f"{into} <= end - at" and (unsigned or scalar_of(field.one)) and field.condition is None:
-            self.bounded = into
+            return _Test(f"{into} in {members(sorted(enum.values))}", f'"a value of {enum.id}"')
+        raise UnsupportedError(f"`valid: {key}` is not supported")
+
+    def _comparison(self, field: Field, key: str, bound: ex.Expr, into: str) -> _Test:
+        """Return the code of the rule `eq`, `min` or `max`, such as `n <= 9` for `max: 9`."""
+        code = self._code(without_rest(bound), BINDS["<"] + 1)
+        operator = _COMPARISONS[key]
+        condition, opposite = f"{into} {operator} {code}", f"{into} {ex.OPPOSITE[operator]} {code}"
+        if key == "eq":
+            return _Test(condition, code, opposite)
+        if self._may_be_nan(field.value_kind, self.kind(bound)):
+            opposite = f"not ({condition})"
+        words = "at least" if key == "min" else "at most"
+        if code.isdigit():
+            return _Test(condition, f'"{words} {code}"', opposite)
+        if re.search(r"""["'\\{}]""", code):  # Python 3.11 allows none of these inside an f-string's braces
+            return _Test(condition, f'"{words} " + str({code})', opposite)
+        return _Test(condition, f'f"{words} {{{code}}}"', opposite)
+
+    @staticmethod
+    def _is_size(field: Field) -> bool:
+        """Return whether a field is always there, and an integer that is never negative, as sizes are."""
+        kind = field.value_kind
+        unsigned = isinstance(kind, Integer) and kind.size > 0 and not kind.signed
+        return (unsigned or scalar_of(kind) is not None) and field.condition is None
 
     @staticmethod
     def _may_be_nan(*kinds: Kind) -> bool:
@@ -94,7 +113,7 @@ class Rules(Code):
         """Return the upper limit of `valid: expr:`, if the expression is `_ <= ...` or `_.value <= ...`; else None."""
         if not isinstance(test, ex.Binary) or test.op != "<=":
             return None
-        scalar = scalar_of(field.one)
+        scalar = scalar_of(field.value_kind)
         number = ex.Name("_") if scalar is None else ex.Member(ex.Name("_"), str(scalar.scalar))
         return test.right if test.left == number else None
 
@@ -140,7 +159,7 @@ class Values(Rules):
     def read_bytes(self, field: Field, into: str, path: str) -> None:
         """Emit statements that read bytes or text."""
         type_name = field.raw.get("type")
-        self._read_raw(field, field.one, into, path, str(type_name))
+        self._read_raw(field, field.value_kind, into, path, str(type_name))
 
     def _read_raw(self, field: Field, kind: Kind, into: str, path: str, type_name: str) -> None:
         """Emit statements that read bytes or text into the variable `into`.
@@ -239,7 +258,7 @@ class Values(Rules):
             include = ", include=True" if field.raw.get("include") else ""
             call = f"{self.module.helper('ended')}(run, {into}, {mark!r}{include})"
             # Most strings have no terminator: then the emitted test avoids a call.
-            if len(mark) == 1 and field.one == TEXT:
+            if len(mark) == 1 and field.value_kind == TEXT:
                 # As a number: Python looks for bytes in bytes only after an error, which takes ten times as long.
                 call = f"{into} if isinstance({into}, bytes) and {mark[0]} not in {into} else {call}"
             self.lines.add(f"{into} = {call}")
@@ -304,7 +323,7 @@ class Values(Rules):
         bytes.
         """
         lines = self.lines
-        kinds = [field.one for field, _ in fields]
+        kinds = [field.value_kind for field, _ in fields]
         widths = [kind.width for kind in kinds if isinstance(kind, Bits)]
         big = isinstance(kinds[0], Bits) and kinds[0].big
         size = (sum(widths) + 7) // 8
@@ -339,11 +358,11 @@ class Values(Rules):
             lines.add(f'many = int.from_bytes(view[at : at + {size}], "{"big" if big else "little"}")')
         used = 0
         for field, into in fields:
-            width = field.one.width if isinstance(field.one, Bits) else 0
+            width = field.value_kind.width if isinstance(field.value_kind, Bits) else 0
             shift = size * 8 - used - width if big else used
             code = f"many >> {shift}" if shift else "many"
             whole = used == 0 if big else used + width == size * 8  # no bits above these, so no mask
-            if width == 1 and isinstance(field.one, Bits) and field.one.enum is None:
+            if width == 1 and isinstance(field.value_kind, Bits) and field.value_kind.enum is None:
                 code = f"({code}) & 1 == 1" if shift else "many & 1 == 1"
             elif not whole:
                 code = f"({code}) & {hex((1 << width) - 1)}" if shift else f"many & {hex((1 << width) - 1)}"

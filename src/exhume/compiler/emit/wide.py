@@ -105,25 +105,25 @@ class WideScan(OutwardScan):
             self._read_whole(field)
         # A name cannot be both a variable that is None and a number in a column: `x or 0`.
         made = self.columns[before:]
-        if is_asked and field.one == BYTES:
+        if is_asked and field.value_kind == BYTES:
             raise UnsupportedError("bytes that may be absent are known to objects only")
         kept = [f"{into} or 0" if is_asked and value == into else value for _, _, value in made]
-        self.columns[before:] = [(name, code, value) for (name, code, _), value in zip(made, kept, strict=True)]
+        self.columns[before:] = [one._replace(value=value) for one, value in zip(made, kept, strict=True)]
         with lines.block("else:"):
             absent = [value for value in kept if value.isidentifier()]
             lines.add(f"{' = '.join([f'there_{into}', *absent])} = 0", *([f"{into} = None"] if is_asked else []))
-        self.columns.append((f"{self.prefix}{field.id}_valid", "B", f"there_{into}"))
+        self.columns.append(Column(f"{self.prefix}{field.id}_valid", "B", f"there_{into}"))
 
     def _read_whole(self, field: Field) -> None:
         """Emit statements that read a field that is present: a list, a switch, or a value."""
         if field.repeat:
             self._list(field)
             self.read.add(field.id)
-        elif isinstance(field.one, Switch):
+        elif isinstance(field.value_kind, Switch):
             self.columns.append(self._choice(field, self.local(field)))
             self.read.add(field.id)
         else:
-            self._read_here(field, field.one)
+            self._read_here(field, field.value_kind)
 
     def _nested(self, field: Field, kind: Structure) -> None:
         """Scan a structure in place. If it may be absent, expressions cannot use its fields afterwards."""
@@ -140,7 +140,7 @@ class WideScan(OutwardScan):
         if read_method_of_one(field) not in (ReadMethod.CODED, ReadMethod.MARKED):
             super().read_bytes(field, into, path)
         else:
-            self._ended(field, field.one, into, path, str(field.raw.get("type")))
+            self._ended(field, field.value_kind, into, path, str(field.raw.get("type")))
 
     def _ended(self, field: Field, kind: Kind, into: str, path: str, type_name: str) -> None:
         """Emit statements for bytes or a string with a terminator or padding; they are copied to find the end."""
@@ -157,7 +157,7 @@ class WideScan(OutwardScan):
 
     def _choice(self, field: Field, into: str) -> Column:
         """Emit statements that read a switch; return the column with the number of the case that was met."""
-        kind = field.one
+        kind = field.value_kind
         assert isinstance(kind, Switch)
         coded = {"valid", "parent", *CODED}  # keys that apply to the value, whatever its type
         names = choices(kind)
@@ -165,7 +165,7 @@ class WideScan(OutwardScan):
             raise UnsupportedError("a choice with a rule, or of bytes that are coded, has no column")
         self.lines.add(f"case_{into} = 0")
         self._read_one(field, kind, into, self.path(field))
-        return f"{self.prefix}{field.id}_case", "B", f"case_{into}"
+        return Column(f"{self.prefix}{field.id}_case", "B", f"case_{into}")
 
     def _read_case(
         self, field: Field, kind: Kind, into: str, path: str, bare: bool, stop: str, base: str | None, type_name: str
@@ -174,10 +174,10 @@ class WideScan(OutwardScan):
 
         If all rows have the same case, it may lack columns: the code then abandons columns once that case is met.
         """
-        assert isinstance(field.one, Switch)
+        assert isinstance(field.value_kind, Switch)
         lines, row = self.lines, self.row
         # `asked0` and so on: variables that are set before the first row, so the choice is the same in all rows.
-        if not re.fullmatch(r"asked[0-9]+", self.code(field.one.on)):
+        if not re.fullmatch(r"asked[0-9]+", self.code(field.value_kind.on)):
             self._read_columns(field, kind, into, path, stop, base, type_name)
             return
         # The emitted lines and columns of this case are removed if it turns out to have no columns.
@@ -199,11 +199,11 @@ class WideScan(OutwardScan):
         self, field: Field, kind: Kind, into: str, path: str, stop: str, base: str | None, type_name: str
     ) -> None:
         """Emit statements that read one case of a switch into its columns, and set the number of the case."""
-        assert isinstance(field.one, Switch)
-        every = choices(field.one)
-        # `every`: by name of a column, the kinds of the cases that share it.
-        number, name = next((i, one) for i, one in enumerate(every, 1) if _is_among(kind, every[one]))
-        lines, owner, name = self.lines, f"{field.id}.{name}", f"{self.prefix}{field.id}_{name}"
+        assert isinstance(field.value_kind, Switch)
+        every = choices(field.value_kind)
+        # `every`: by the name of a choice, the kinds of the cases that share its column.
+        number, (choice, kinds) = next(one for one in enumerate(every.items(), 1) if _is_among(kind, one[1][1]))
+        lines, owner, name = self.lines, f"{field.id}.{choice}", f"{self.prefix}{field.id}_{choice}"
         lines.add(f"case_{into} = {number}")
         if isinstance(kind, Structure) and scalar_of(kind) is None:
             self._push(self._inside(field, kind, name, owner, base is not None), owner)
@@ -222,12 +222,8 @@ class WideScan(OutwardScan):
             raise UnsupportedError("this kind of case has no column")
         self.align()
         # A column for a number, two (start and end) for bytes and text.
-        kinds = every[list(every)[number - 1]]
         self._push(
-            [(f"{name}_start", "q", f"at_{one}"), (f"{name}_end", "q", f"end_{one}")]
-            if kind in (BYTES, TEXT)
-            else [(name, common_code(kinds), one)],
-            owner,
+            _span_columns(name, one) if kind in (BYTES, TEXT) else [Column(name, common_code(kinds), one)], owner
         )
 
     # Lists.
@@ -237,7 +233,7 @@ class WideScan(OutwardScan):
 
         Raises `UnsupportedError` for lists without columns, such as those whose elements may take no bytes.
         """
-        kind, lines, name = field.one, self.lines, f"{self.prefix}{field.id}"
+        kind, lines, name = field.value_kind, self.lines, f"{self.prefix}{field.id}"
         if field.to_end or not {"process", "parent"}.isdisjoint(field.raw) or isinstance(kind, Bits) or self.loose:
             raise UnsupportedError("this kind of list has no column")
         # Numbers of one width stay bytes; all other elements get columns that are longer than the table.
@@ -272,7 +268,7 @@ class WideScan(OutwardScan):
         if not made:
             raise UnsupportedError("a list of empty elements has no column")
         self.bounded = ""
-        self.columns.append((f"{name}_until", "q", f"len(columns.{made[0][0]})"))
+        self.columns.append(Column(f"{name}_until", "q", f"len(columns.{made[0].name})"))
 
     def _element_of(self, field: Field, kind: Kind, name: str) -> tuple[list[Column], WideScan | None]:
         """Emit statements that read one element of a list; return its columns, and the scan of the structure if it is
@@ -291,8 +287,8 @@ class WideScan(OutwardScan):
             raise UnsupportedError("bytes that are always the same have no column")
         self._read_valid_raw(field, '""', False)
         if kind in (BYTES, TEXT):
-            return [(f"{name}_start", "q", "at_one"), (f"{name}_end", "q", "end_one")], None
-        return [(name, common_code([kind]), "one")], None
+            return _span_columns(name, "one"), None
+        return [Column(name, common_code([kind]), "one")], None
 
     def _inside(self, field: Field, kind: Structure, name: str, owner: str, sized: bool) -> list[Column]:
         """Emit statements that read a nested structure; return its columns, whose names begin with `name`.
@@ -327,7 +323,7 @@ class WideScan(OutwardScan):
         if any(self.owners.setdefault(name, owner) != owner for name, _, _ in columns):
             raise UnsupportedError("two columns of one name")
         known = {name for name, _, _ in self.sets}
-        self.sets += [one for one in columns if one[0] not in known]
+        self.sets += [one for one in columns if one.name not in known]
         self.lines.add(*(f"add_{name}({value})" for name, _, value in columns))
 
     def _many(self, field: Field) -> Numbers | None:
@@ -338,8 +334,8 @@ class WideScan(OutwardScan):
 
     def named(self, field: Field) -> tuple[str, int]:
         """Return code and precedence of a field.  Raises `UnsupportedError` for values that only objects have."""
-        held = isinstance(field.one, Structure) and scalar_of(field.one) is None
-        if not field.instance and (field.repeat or held or isinstance(field.one, Switch)):
+        held = isinstance(field.value_kind, Structure) and scalar_of(field.value_kind) is None
+        if not field.instance and (field.repeat or held or isinstance(field.value_kind, Switch)):
             raise UnsupportedError("a list or a structure is known to objects only")
         return super().named(field)
 
@@ -351,6 +347,11 @@ class WideScan(OutwardScan):
         if inner is not None and inner.type.field(name).condition is not None:
             raise UnsupportedError("an optional structure is known to objects only")
         return super().in_place(id, name)
+
+
+def _span_columns(name: str, variable: str) -> list[Column]:
+    """Return the columns `name` of start and end of bytes, which are in variables such as `at_one` and `end_one`."""
+    return [Column(f"{name}_start", "q", f"at_{variable}"), Column(f"{name}_end", "q", f"end_{variable}")]
 
 
 def _asked(type: Type) -> frozenset[str]:

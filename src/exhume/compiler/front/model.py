@@ -259,8 +259,8 @@ class Field:
         return " ".join(str(self.raw.get("doc", "")).split())
 
     @cached_property
-    def one(self) -> Kind:
-        """The kind of one value (without regard to `repeat`).
+    def value_kind(self) -> Kind:
+        """The kind of one value; of each element, if the field is repeated.
 
         Raises `UnsupportedError` with the field for a type that is not known.
         """
@@ -269,7 +269,7 @@ class Field:
     @cached_property
     def kind(self) -> Kind:
         """The kind of the field: of one value, or of the list of repeated values."""
-        return Sequence(self.one) if self.repeat else self.one
+        return Sequence(self.value_kind) if self.repeat else self.value_kind
 
 
 def enum_key(key: Any) -> int:

@@ -83,7 +83,7 @@ class Model(Specifications):
             self._name_apart()
         for type in self.types():
             for one in (*type.seq, *type.instances.values()):
-                for kind in structures(one.one) if one.value is None else ():
+                for kind in structures(one.value_kind) if one.value is None else ():
                     # An imported type of a user must not depend on the types that use it.
                     local = kind.type.root is type.root or not foreign
                     if type not in kind.type.parents and "parent" not in one.raw and local:
@@ -93,7 +93,7 @@ class Model(Specifications):
     def _find_other_parents(self) -> None:
         """Add the parents that fields name (`parent: _parent`), once the others are known."""
         fields = [one for type in self.types() for one in type.fields() if one.raw.get("parent") not in (None, False)]
-        waiting = [(one, kind) for one in fields if one.value is None for kind in structures(one.one)]
+        waiting = [(one, kind) for one in fields if one.value is None for kind in structures(one.value_kind)]
         # A named parent may depend on another one: repeat as often as the longest chain may be.
         for _ in range(len(waiting)):
             for one, kind in waiting:
@@ -320,7 +320,7 @@ def _field(type: Type, field: Field) -> None:
         expr = field.expr(key)
         if expr is not None:
             with _place(f"{field.where}: {key}"):
-                demand(kind(expr, type, field.one if key == "repeat-until" else UNKNOWN), families, what)
+                demand(kind(expr, type, field.value_kind if key == "repeat-until" else UNKNOWN), families, what)
     # A value instance has no other keys.
     if field.value is not None:
         with _place(f"{field.where}: value"):
@@ -329,10 +329,10 @@ def _field(type: Type, field: Field) -> None:
                 demand(found, WHOLE, "what an enum names is an integer")
         return
     stated = field.raw.get("type")
-    if isinstance(field.one, Switch) and isinstance(stated, dict):
+    if isinstance(field.value_kind, Switch) and isinstance(stated, dict):
         with _place(f"{field.where}: switch-on"):
-            _choice(type, field.one.on, [key for key in stated["cases"] if str(key) != "_"])
-    _arguments(type, field.one)
+            _choice(type, field.value_kind.on, [key for key in stated["cases"] if str(key) != "_"])
+    _arguments(type, field.value_kind)
     if "enum" in field.raw:
         _named(field)
     if field.raw.get("parent", False) is not False:
@@ -347,7 +347,7 @@ def _field(type: Type, field: Field) -> None:
 
 def _named(field: Field) -> None:
     """Check that a field with `enum` is an integer, or may be one; the message names the first kind that it may be."""
-    kinds = [one for _, one in field.one.cases] if isinstance(field.one, Switch) else [field.one]
+    kinds = [one for _, one in field.value_kind.cases] if isinstance(field.value_kind, Switch) else [field.value_kind]
     if not any(isinstance(one, (Integer, Bits)) for one in kinds):
         demand(kinds[0] if kinds else UNKNOWN, (), "what an enum names is an integer")
 
@@ -417,9 +417,9 @@ def _valid(type: Type, field: Field, valid: Any) -> None:
         else:
             expressions = [] if key == "in-enum" else [stated]
         for one in expressions:
-            found = kind(ex.parse(one), type, item=field.one)  # `_` is the value of the field
+            found = kind(ex.parse(one), type, item=field.value_kind)  # `_` is the value of the field
             if key == "expr":
                 demand(found, {"bool"}, "`expr` is a truth value")
             else:
                 op = {"min": ">=", "max": "<="}.get(key, "==")
-                operation(op, combined(field.one), combined(found))
+                operation(op, combined(field.value_kind), combined(found))

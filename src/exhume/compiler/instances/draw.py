@@ -178,7 +178,7 @@ class InstanceBuilder(Structures):
 
     def parameter(self, one: Field) -> Any:
         """Draw a parameter, from the values that its uses suggest."""
-        kind = one.one
+        kind = one.value_kind
         if isinstance(kind, Sequence):
             count = self.memo(one.id, "count", lambda: self.chance.integer(0, 4))
             inner = kind.of
@@ -261,8 +261,8 @@ def stored(one: ChecksumField, data: bytes, checksums: Checksums) -> bytes:
     value = checksums[name](one.covered(data))
     if isinstance(value, bytes):
         found = value
-    elif isinstance(one.field.one, Integer):
-        found = packed(one.field.one, value)
+    elif isinstance(one.field.value_kind, Integer):
+        found = packed(one.field.value_kind, value)
     else:
         found = value.to_bytes(one.stop - one.start, "big" if one.field.owner.endian == "be" else "little")
     if len(found) != one.stop - one.start:
@@ -353,7 +353,7 @@ def _broken(type: Type, drawn: DrawnInstance, rule: Rule, chance: RandomChoices,
         at = chance.integer(0, len(stored) - 1)
         return data[: rule.start + at] + b"\xff" + data[rule.start + at + 1 :]
     # Near misses: a number next to the allowed ones.
-    kind = rule.field.one
+    kind = rule.field.value_kind
     if not rough and rule.rule not in ("contents", "terminator") and rule.value is not None:
         value = rule.value
         if isinstance(value, Node) and varint(value.type):
@@ -388,7 +388,7 @@ def _near(type: Type, rule: Rule, now: Any) -> Iterator[int]:
                 found |= {bound + 1, bound - 1}
     for number in uses_for(type)[rule.field].numbers:
         found |= {number - 1, number, number + 1}
-    kind = rule.field.one
+    kind = rule.field.value_kind
     if isinstance(kind, Integer):
         found |= set(limits(kind))
     else:  # a number of variable length, of up to 64 bits

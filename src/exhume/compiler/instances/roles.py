@@ -3,8 +3,8 @@
 A random instance is found sooner if each value is drawn for its purpose: a count is small, a value that decides
 between cases is one of these.  `uses_of` finds these purposes, the roles of each field.
 
-A field is called `one` here; `one.one` is the kind of one of its values (of an element, if it is repeated), `one.raw`
-has its keys as in the specification, and `one.value` is the expression of a computed instance (None for all others).
+Of a field, `value_kind` is the kind of one value (of an element, if it is repeated), `raw` has its keys as in the
+specification, and `value` is the expression of a computed instance (None for all others).
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def covers(one: Field) -> tuple[str, ...]:
     stated = one.raw.get("-covers", ())
     found = (stated,) if isinstance(stated, str) else tuple(stated)
     for id in found:
-        if id not in [other.id for other in one.owner.seq if not isinstance(other.one, Bits)]:
+        if id not in [other.id for other in one.owner.seq if not isinstance(other.value_kind, Bits)]:
             raise UnsupportedError(f"`-covers` names {id}, which is not a field of bytes next to it", one.where)
     return found
 
@@ -104,10 +104,10 @@ def packed(kind: Integer | SimpleKind, value: Any) -> bytes:
 def shifted(run: list[Field]) -> Iterator[tuple[Field, int, int]]:
     """Yield consecutive fields of bits with the shift of each in the number that their bytes form, and its width."""
     # `size`: bits of these bytes; `used`: bits of the fields before.  Big-endian bits are counted from the top.
-    widths = [one.one.width for one in run if isinstance(one.one, Bits)]
+    widths = [one.value_kind.width for one in run if isinstance(one.value_kind, Bits)]
     size, used = -(-sum(widths) // 8) * 8, 0
     for one, width in zip(run, widths, strict=True):
-        yield one, size - used - width if isinstance(one.one, Bits) and one.one.big else used, width
+        yield one, size - used - width if isinstance(one.value_kind, Bits) and one.value_kind.big else used, width
         used += width
 
 
@@ -150,7 +150,7 @@ def reached(root: Type) -> set[Type]:
     found, waiting = {root}, [root]
     while waiting:
         for one in waiting.pop().fields():  # a computed instance contains no structure that no field has
-            for structure in structures(one.one) if one.value is None else ():
+            for structure in structures(one.value_kind) if one.value is None else ():
                 if structure.type not in found:
                     found.add(structure.type)
                     waiting.append(structure.type)
@@ -174,7 +174,7 @@ def uses_of(root: Type) -> dict[Field, FieldUse]:
                 _mark(found, role, expr, one)
                 if role == "value":
                     flows += [(source, one, deciding) for source, deciding in sources(expr, type, one)]
-            for structure in structures(one.one) if one.value is None else ():
+            for structure in structures(one.value_kind) if one.value is None else ():
                 for param, given in zip(structure.type.params, structure.arguments, strict=True):
                     flows += [(source, param, deciding) for source, deciding in sources(given, type, one)]
     changed = True
@@ -194,9 +194,9 @@ def _expressions(one: Field) -> Iterator[tuple[str, ex.Expr]]:
     for rule, stated in rules_of(one).items() if "valid" in one.raw else ():
         for bound in stated if rule == "any-of" else [] if rule == "in-enum" else [stated]:
             yield "choice", bound if rule == "expr" else ex.Binary("==", ex.Name("_"), bound)
-    if one.value is None and isinstance(one.one, Switch):
-        for case, _ in one.one.cases:
-            yield "choice", ex.Binary("==", one.one.on, case)
+    if one.value is None and isinstance(one.value_kind, Switch):
+        for case, _ in one.value_kind.cases:
+            yield "choice", ex.Binary("==", one.value_kind.on, case)
 
 
 def _mark(found: dict[Field, FieldUse], role: str, expr: ex.Expr, one: Field) -> None:
@@ -279,10 +279,10 @@ def types(expr: ex.Expr, here: Type, one: Field) -> set[Type]:  # noqa: C901 - o
             case ex.Name("_root"):
                 return {here.root}
             case ex.Name("_"):
-                return _of(one.one)
+                return _of(one.value_kind)
             case ex.Name(id):
                 field = here.field(id)
-                return types(field.value, here, field) if field.value is not None else _of(field.one)
+                return types(field.value, here, field) if field.value is not None else _of(field.value_kind)
             case ex.Member(of, "_parent"):
                 return {above for type in types(of, here, one) for above in type.parents}
             case ex.Member(of, "_root"):

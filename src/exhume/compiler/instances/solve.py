@@ -333,7 +333,11 @@ class Solver(Walk):
             return
         if place is None or not isinstance(wanted, int):
             return
-        if in_range(place[1].one, wanted) if place[1].repeat else place[1].one == BYTES and 0 <= wanted < 256:
+        if (
+            in_range(place[1].value_kind, wanted)
+            if place[1].repeat
+            else place[1].value_kind == BYTES and 0 <= wanted < 256
+        ):
             yield {("value", f"{place[0].below(place[1].id)}[{index}]"): wanted}
 
     def _field(self, node: Node, id: str, wanted: Any, depth: int) -> Iterator[Solution]:
@@ -373,7 +377,7 @@ class Solver(Walk):
         if one.value is not None:
             yield from self.solve(one.value, here, wanted, depth + 1)
             return
-        kind = one.one
+        kind = one.value_kind
         if in_range(kind, wanted):
             yield {("value", here.path): wanted}
         elif kind in (BYTES, TEXT) and isinstance(wanted, (bytes, str)):

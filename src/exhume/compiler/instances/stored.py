@@ -63,8 +63,8 @@ class Numbers(Draft):
         enum = kind.enum if isinstance(kind, (Integer, Bits)) else None
         # Numbers that expressions compare with, and those next to them, are the interesting ones.
         numbers = set(use.numbers)
-        if one is not None and isinstance(one.one, (Integer, Bits)) and one.one.enum is not None:
-            numbers |= set(one.one.enum.values)
+        if one is not None and isinstance(one.value_kind, (Integer, Bits)) and one.value_kind.enum is not None:
+            numbers |= set(one.value_kind.enum.values)
         near = sorted({number + by for number in numbers for by in ((0,) if enum else (0, 1, -1))})
         near = [number for number in near if low <= number <= high]
         # Indexes of the lists around: the last is that of the element that contains the number.
@@ -118,7 +118,7 @@ class Numbers(Draft):
         rules = rules_of(one)
         for rule, rule_value in rules.items():
             if rule == "in-enum":
-                kind = one.one
+                kind = one.value_kind
                 if isinstance(kind, (Integer, Bits)) and kind.enum is not None:
                     return low, high, sorted(number for number in kind.enum.values if low <= number <= high)
             elif rule == "any-of":
@@ -228,15 +228,15 @@ class StoredValues(Numbers):
     def bits(self, node: Node, run: list[Field], at: int) -> int:
         """Read or draw the consecutive fields of bits `run`, put them into `node`, and return where their bytes end."""
         stream = node.stream
-        widths = [one.one.width for one in run if isinstance(one.one, Bits)]
+        widths = [one.value_kind.width for one in run if isinstance(one.value_kind, Bits)]
         size = -(-sum(widths) // 8)
         fits = self.room(stream, at, size)
         # Bits that were given are read; others are drawn field by field, and stored together.
         data = self.there(at, size) if fits else None
-        big = isinstance(run[0].one, Bits) and run[0].one.big
+        big = isinstance(run[0].value_kind, Bits) and run[0].value_kind.big
         many = 0 if data is None else int.from_bytes(data, "big" if big else "little")
         for one, shift, width in shifted(run):
-            kind, path = one.one, node.below(one.id)
+            kind, path = one.value_kind, node.below(one.id)
             assert isinstance(kind, Bits)
             value = many >> shift & (1 << width) - 1
             if data is not None:
@@ -339,7 +339,7 @@ class StoredValues(Numbers):
             drawn = self.drawn.get((raw.path, "bytes"))
             if drawn is None or len(drawn) != raw.size:
                 encoding = self.uses[raw.field].encoding
-                if raw.field.one == TEXT:
+                if raw.field.value_kind == TEXT:
                     encoding = encoding_of(raw.field)
                 drawn = self.some_text(encoding, raw.size) if encoding else self.chance.data(raw.size)
                 self.drawn[raw.path, "bytes"] = drawn
@@ -401,7 +401,7 @@ class StoredValues(Numbers):
     def some_unmarked(self, one: Field, mark: int) -> bytes:
         """Return random bytes without the terminator `mark`."""
         size = self.chance.integer(0, 8)
-        encoding = encoding_of(one) if one.one == TEXT else self.uses[one].encoding
+        encoding = encoding_of(one) if one.value_kind == TEXT else self.uses[one].encoding
         found = self.some_text(encoding, size) if encoding else self.chance.data(size)
         return found.replace(bytes([mark]), b"")
 

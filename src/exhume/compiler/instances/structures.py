@@ -255,7 +255,7 @@ class Structures(StoredValues):
         at = self.ask(place, one, scope)
         # A structure is moved unless a value of its position is in use in this pass; numbers and bytes, which can be
         # read anywhere, are moved only if the position is invalid.
-        held = isinstance(one.one, (Structure, Switch))
+        held = isinstance(one.value_kind, (Structure, Switch))
         keys = [key for key in self.variables(place, scope) if key[0] == "value" and self.can_change(key)]
         moving = held and keys and not any(key in self.placed_now for key in keys)
         if moving or not isinstance(at, int) or at < 0:
@@ -277,7 +277,7 @@ class Structures(StoredValues):
         """Return a position for an instance that may be anywhere: that of a similar structure, or after everything
         else.
         """
-        kind = one.one
+        kind = one.value_kind
         starts = self.starts.get((stream.path, kind.type.where), []) if isinstance(kind, Structure) else []
         if starts and not one.repeat:
             # The same choice in each pass, however many structures it has.

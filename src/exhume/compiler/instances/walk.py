@@ -110,10 +110,10 @@ class Walk(Evaluator):
         """Return the consecutive bit fields of one bit order that start at field `number`."""
         run: list[Field] = []
         for one in seq[number:]:
-            kind = one.one
+            kind = one.value_kind
             if not isinstance(kind, Bits) or one.repeat or one.condition is not None:
                 break
-            first = run[0].one if run else kind
+            first = run[0].value_kind if run else kind
             if isinstance(first, Bits) and first.big != kind.big:
                 break
             run.append(one)
@@ -182,14 +182,14 @@ class Walk(Evaluator):
             node.values[one.id] = None
             return at
         if not one.repeat:
-            value, at = self.one(one, Scope(node, at, path=path), stream)
+            value, at = self.one_value(one, Scope(node, at, path=path), stream)
             node.values[one.id] = value
             return at
         values: list[Any] = []
         node.values[one.id] = values
         self.place = at
         for index in self.elements(one, node, stream, values):
-            value, at = self.one(one, Scope(node, at, index=index, path=f"{path}[{index}]"), stream)
+            value, at = self.one_value(one, Scope(node, at, index=index, path=f"{path}[{index}]"), stream)
             values.append(value)
             self.place = at
         return at
@@ -220,10 +220,10 @@ class Walk(Evaluator):
         scope = Scope(node, self.place, values[-1], len(values) - 1, f"{node.below(one.id)}[{len(values) - 1}]")
         return bool(self.ask(until, one, scope))
 
-    def one(self, one: Field, scope: Scope, stream: Stream) -> tuple[Any, int]:
+    def one_value(self, one: Field, scope: Scope, stream: Stream) -> tuple[Any, int]:
         """Read one value and check it; return the value and its end."""
         self.place = scope.at
-        value, at = self.kind(one, one.one, scope, stream)
+        value, at = self.kind(one, one.value_kind, scope, stream)
         if "valid" in one.raw:
             self.check(one, value, scope, at)
         self.place = at
@@ -321,7 +321,7 @@ class Walk(Evaluator):
         for one, before, width in shifted(run):
             bits += width
             stop = at + -(-bits // 8)
-            path, kind = node.below(one.id), one.one
+            path, kind = node.below(one.id), one.value_kind
             if stop > node.stream.end:
                 raise BrokenError(path, at + (bits - width) // 8, "short")
             # Bytes up to the end of this field as a number: earlier fields are above (big-endian) or below its bits.
@@ -406,7 +406,7 @@ class Walk(Evaluator):
         if rule == "any-of":
             return any(self.ask(choice, one, here) == value for choice in rule_value)
         if rule == "in-enum":
-            kind = one.one
+            kind = one.value_kind
             enum = kind.enum if isinstance(kind, (Integer, Bits)) else None
             return enum is None or value in enum.values
         found = self.ask(rule_value, one, here)

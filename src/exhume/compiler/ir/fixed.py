@@ -1,7 +1,7 @@
 """Facts about fields that hold for all data: sizes, contents, byte orders, and forms of variable-length integers.
 
 A field is an entry of `seq` or `instances` of a Kaitai Struct type; `field.raw` has its keys as in the YAML file,
-`field.one` the kind of its value (of one element, if it is repeated).
+`field.value_kind` the kind of its value (of one element, if it is repeated).
 
 Sizes that a specification states by itself are the values of `sizeof<...>`, `bitsizeof<...>` and `_sizeof`. Kaitai's
 compiler adds up the bits of all fields in `seq`, whether their condition (`if`) is met or not, and without the bits
@@ -51,12 +51,12 @@ _AS_STORED = frozenset(("terminator", "pad-right", "process", "contents"))
 
 def fixed_bytes(field: Field) -> bool:
     """Whether a field is a fixed number of bytes, at least one."""
-    return field.one == BYTES and _is_as_stored(field)
+    return field.value_kind == BYTES and _is_as_stored(field)
 
 
 def fixed_text(field: Field) -> bool:
     """Whether a field is a string of a fixed number of bytes, at least one, that are all decoded."""
-    return field.one == TEXT and field.raw.get("type") == "str" and _is_as_stored(field)
+    return field.value_kind == TEXT and field.raw.get("type") == "str" and _is_as_stored(field)
 
 
 def _is_as_stored(field: Field) -> bool:
@@ -68,11 +68,11 @@ def _is_as_stored(field: Field) -> bool:
 
 def stored_size(field: Field) -> int:
     """Return the size in bytes of a field of fixed size."""
-    if field.one in (BYTES, TEXT):
+    if field.value_kind in (BYTES, TEXT):
         assert isinstance(field.size, ex.Literal)
         return int(field.size.value)
-    assert isinstance(field.one, (Integer, SimpleKind))
-    return field.one.size
+    assert isinstance(field.value_kind, (Integer, SimpleKind))
+    return field.value_kind.size
 
 
 def number_code(kind: Kind, field: Field) -> str | None:
@@ -107,9 +107,9 @@ def only_number(type: Type) -> Numbers | None:
 
 def numbers_of(field: Field) -> Numbers | None:
     """Return the numbers of a repeated field: its elements, or the only field of each; None for other elements."""
-    if not isinstance(field.one, Structure):
+    if not isinstance(field.value_kind, Structure):
         return _numbers(field, field.id)
-    only = only_number(field.one.type)
+    only = only_number(field.value_kind.type)
     if only is None or "valid" in field.raw or field.size not in (None, ex.Literal(only.size)):
         return None
     return dataclasses.replace(only, name=f"{field.id}_{only.name}")
@@ -119,7 +119,7 @@ def _numbers(field: Field, name: str) -> Numbers | None:
     """Return the numbers of a field as a column called `name`; None for other kinds, or if the data decides their
     order.
     """
-    code, order = number_code(field.one, field), byte_order(field.one)
+    code, order = number_code(field.value_kind, field), byte_order(field.value_kind)
     if code is None or order == DECIDED:
         return None
     return Numbers(name, code, stored_size(field), "big" if order else "little")
@@ -149,10 +149,10 @@ def leaves_bits(fields: Sequence[Field], seen: set[Type] | None = None) -> bool:
     seen = set() if seen is None else seen
     for number in range(len(fields), 0, -1):
         field = fields[number - 1]
-        if bit_order(field.one) is not None:
+        if bit_order(field.value_kind) is not None:
             return bits_left(fields[:number])
         if is_inline(field):
-            for one in structures(field.one):
+            for one in structures(field.value_kind):
                 if one.type in seen:
                     continue
                 seen.add(one.type)
@@ -166,17 +166,17 @@ def leaves_bits(fields: Sequence[Field], seen: set[Type] | None = None) -> bool:
 def is_inline(field: Field) -> bool:
     """Return whether a field is a structure read from the stream around it, not from one of its own."""
     own = not {"size", "terminator", "process", "pos"}.isdisjoint(field.raw) or field.to_end
-    return field.value is None and not own and any(True for _ in structures(field.one))
+    return field.value is None and not own and any(True for _ in structures(field.value_kind))
 
 
 def _may_take_nothing(field: Field) -> bool:
     """Return whether reading a field may do nothing at all; then unread bits before it stay unread."""
     if field.condition is not None or field.repeat in ("expr", "eos"):
         return True
-    if isinstance(field.one, Switch) and field.one.default is None:
+    if isinstance(field.value_kind, Switch) and field.value_kind.default is None:
         return True
     # A structure does nothing if none of its fields does.  Structures within it are assumed to: that is only slower.
-    kinds = structures(field.one) if is_inline(field) else ()
+    kinds = structures(field.value_kind) if is_inline(field) else ()
     return any(all(is_inline(one) or _may_take_nothing(one) for one in kind.type.seq) for kind in kinds)
 
 
@@ -186,7 +186,7 @@ def shares_bytes(types: Iterable[Type]) -> bool:
         # Bits may be unread before the structure, or after one element of a list of such structures.
         for number, field in enumerate(type.seq):
             if is_inline(field):
-                kinds = [one.type for one in structures(field.one)]
+                kinds = [one.type for one in structures(field.value_kind)]
                 if leaves_bits(type.seq[:number]) or any(leaves_bits(one.seq) for one in kinds):
                     return True
     return False
@@ -196,11 +196,11 @@ def bits_left(fields: Sequence[Field]) -> bool:
     """Return whether the fields end with bits that may not fill their last byte; optional bits always may."""
     width = 0
     for field in reversed(fields):
-        if bit_order(field.one) is None:
+        if bit_order(field.value_kind) is None:
             break
-        if field.repeat or field.condition is not None or not isinstance(field.one, Bits):
+        if field.repeat or field.condition is not None or not isinstance(field.value_kind, Bits):
             return True
-        width += field.one.width
+        width += field.value_kind.width
     return width % 8 != 0
 
 
@@ -238,7 +238,7 @@ def fixed_size(field: Field) -> int | None:
         literal_size = isinstance(field.size, ex.Literal) and isinstance(field.size.value, int)
         return int(field.size.value) if literal_size and isinstance(field.size, ex.Literal) else None
     # No size is stated: the kind determines it.
-    kind = field.one
+    kind = field.value_kind
     if isinstance(kind, (Integer, SimpleKind)) and kind.size:
         return kind.size
     return type_size(kind.type) if isinstance(kind, Structure) else None
@@ -257,7 +257,7 @@ def type_size(type: Type) -> int | None:
 
 def element_size(field: Field) -> int | None:
     """Return the bytes of each element of a list; None if the data decides, or it is checked or a stream of its own."""
-    kind = field.one
+    kind = field.value_kind
     if not field.repeat or field.size is not None or "valid" in field.raw:
         return None
     if isinstance(kind, (Integer, SimpleKind)) and kind.size:
@@ -273,8 +273,8 @@ def places(type: Type) -> Iterator[tuple[Field, int, int]]:
     # `at`: bytes before the current run of bit fields; `bits`: bits of this run so far.
     at = bits = 0
     for field in type.seq:
-        if isinstance(field.one, Bits) and not field.repeat and field.condition is None:
-            start, bits = bits // 8, bits + field.one.width
+        if isinstance(field.value_kind, Bits) and not field.repeat and field.condition is None:
+            start, bits = bits // 8, bits + field.value_kind.width
             yield field, at + start, at + (bits + 7) // 8
             continue
         at, bits = at + (bits + 7) // 8, 0
@@ -294,13 +294,13 @@ def shifts(type: Type) -> Iterator[tuple[Field, int]]:
     run: list[Field] = []
     # The None at the end closes the last run.
     for field, _, _ in [*places(type), (None, 0, 0)]:
-        if field is not None and isinstance(field.one, Bits):
+        if field is not None and isinstance(field.value_kind, Bits):
             run.append(field)
             continue
-        widths = [one.one.width for one in run if isinstance(one.one, Bits)]
+        widths = [one.value_kind.width for one in run if isinstance(one.value_kind, Bits)]
         for number, one in enumerate(run):
             # Big-endian bits are counted from the top of the run, which is rounded up to whole bytes.
-            big = isinstance(one.one, Bits) and one.one.big
+            big = isinstance(one.value_kind, Bits) and one.value_kind.big
             below = -(-sum(widths) // 8) * 8 - sum(widths[: number + 1]) if big else sum(widths[:number])
             yield one, below
         run = []
@@ -309,7 +309,7 @@ def shifts(type: Type) -> Iterator[tuple[Field, int]]:
 def ends_with_a_byte(field: Field) -> bool:
     """Whether a field is bytes, not text, up to a terminator that is not part of them."""
     others = {"size", "size-eos", "pad-right", "process", "consume", "include", "eos-error", "valid"}
-    return field.one == BYTES and "terminator" in field.raw and others.isdisjoint(field.raw)
+    return field.value_kind == BYTES and "terminator" in field.raw and others.isdisjoint(field.raw)
 
 
 def scalar_of(kind: Kind) -> Type | None:
@@ -324,7 +324,7 @@ def number_of(kind: Kind) -> Kind:
         return kind
     only = type.seq[0]
     bare = only.repeat is None and only.condition is None and only.size is None and "valid" not in only.raw
-    return only.one if bare else kind
+    return only.value_kind if bare else kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -345,7 +345,7 @@ def varint(type: Type) -> list[Group]:
     Such a type is represented by a computed instance (`-scalar`), and its fields are single bytes, each with a
     condition (`if`) that the bytes before it request it: `if: b0 >= 0x80`, then `if: b0 >= 0x80 and b1 >= 0x80`.
     """
-    if type.scalar is None or not type.seq or any(one.one != Integer(size=1) or one.repeat for one in type.seq):
+    if type.scalar is None or not type.seq or any(one.value_kind != Integer(size=1) or one.repeat for one in type.seq):
         return []
     value = type.field(type.scalar).value
     if value is None:
@@ -413,7 +413,7 @@ def element_bits(field: Field) -> int | None:
         return None if size is None else 8 * size
     if field.to_end or "terminator" in field.raw:
         return None
-    return kind_bits(field.one)
+    return kind_bits(field.value_kind)
 
 
 def type_bits(type: Type) -> int | None:

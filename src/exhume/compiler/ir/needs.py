@@ -109,7 +109,7 @@ def expressions(field: Field) -> Iterator[ex.Expr]:
         yield from found.arguments
     # Arguments of the types that are read, as in `type: entry(n)`.
     if field.value is None:
-        for structure in structures(field.one):
+        for structure in structures(field.value_kind):
             yield from structure.arguments
 
 
@@ -200,7 +200,7 @@ def keeps_order(type: Type) -> bool:
     later, on request.
     """
     return type.endian == DECIDED and any(
-        one.value is None and one.one not in (BYTES, TEXT) for one in type.instances.values()
+        one.value is None and one.value_kind not in (BYTES, TEXT) for one in type.instances.values()
     )
 
 
@@ -258,7 +258,7 @@ def _pass_on(needs: dict[Type, ReaderNeeds]) -> None:
     outer: dict[Type, dict[Type, None]] = {}  # by type, those that contain it (a set in order)
     for type in needs:
         for field in (*type.seq, *type.instances.values()):
-            for one in structures(field.one) if field.value is None else ():
+            for one in structures(field.value_kind) if field.value is None else ():
                 outer.setdefault(one.type, {})[type] = None
     waiting = list(needs)
     while waiting:
@@ -298,7 +298,7 @@ def _others(type: Type, needs: dict[Type, ReaderNeeds]) -> None:
                 if node.name not in ("_io", "_parent", "_root"):
                     continue
                 try:
-                    of = type.kind_of(node.of, field.one)
+                    of = type.kind_of(node.of, field.value_kind)
                 except UnsupportedError as error:
                     raise error.within(field.where) from None
                 # `_io`, `_parent`, `_root` become `keeps_stream`, `keeps_parent`, `keeps_root`.
@@ -323,7 +323,7 @@ def _spread(type: Type, needs: dict[Type, ReaderNeeds]) -> bool:
             changed = True
 
     for field in (*type.seq, *type.instances.values()):
-        for one in structures(field.one) if field.value is None else ():
+        for one in structures(field.value_kind) if field.value is None else ():
             if one.type.opaque:
                 continue
             # What the reader of a field needs, the reader of this type needs to pass on; an instance is read later, so
@@ -349,7 +349,7 @@ def check_bit_orders(types: Iterable[Type]) -> None:
     The states in which each type may begin and end are computed from those of the others, until none is new.
     """
     types = list(types)
-    if len({order for type in types for one in type.fields() for order in _orders(one.one)}) < 2:
+    if len({order for type in types for one in type.fields() for order in _orders(one.value_kind)}) < 2:
         return
     found = _BitStates(types)
     while found.changed:
@@ -400,17 +400,17 @@ class _BitStates:
         many = 1 if not field.repeat else None if count is None else constant(count)
         if many is None:
             # Any number of elements: repeat until no new state is found.
-            after, before = self.one(field, field.one, states), set[BitState]()
+            after, before = self.one_value(field, field.value_kind, states), set[BitState]()
             while not after <= before:
                 before |= after
-                after = after | self.one(field, field.one, after)
+                after = after | self.one_value(field, field.value_kind, after)
             return after if field.repeat == "until" and field.condition is None else after | states
         after = states
         for _ in range(many if many < 16 else many % 8 + 8):  # bits in a byte repeat after 8 elements
-            after = self.one(field, field.one, after)
+            after = self.one_value(field, field.value_kind, after)
         return after if field.condition is None else after | states
 
-    def one(self, field: Field, kind: Kind, states: set[BitState]) -> set[BitState]:
+    def one_value(self, field: Field, kind: Kind, states: set[BitState]) -> set[BitState]:
         """Return the states after one value of a kind.
 
         Raises `UnsupportedError` if bits of the other order come before it.
@@ -423,7 +423,7 @@ class _BitStates:
             return {(kind.big, many) if many else None for many in used}
         if isinstance(kind, Switch):
             kinds = [one for _, one in kind.cases] + ([] if kind.default is None else [kind.default])
-            after = set[BitState]().union(*(self.one(field, one, states) for one in kinds))
+            after = set[BitState]().union(*(self.one_value(field, one, states) for one in kinds))
             return after if kind.default is not None else after | states
         # Everything but bits and structures in the same stream starts at a byte and ends at one.
         if not isinstance(kind, Structure) or kind.type.opaque or not is_inline(field):

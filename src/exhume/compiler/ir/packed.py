@@ -90,7 +90,7 @@ class PackedRows:
     @property
     def texts(self) -> bool:
         """Whether a row has strings, which may not be valid in their encoding."""
-        return any(one.one == TEXT for one in self.row.fields())
+        return any(one.value_kind == TEXT for one in self.row.fields())
 
     @property
     def steps(self) -> int:
@@ -103,13 +103,13 @@ class PackedRows:
 
         Strings take up to two bytes of memory for each that is stored.
         """
-        texts = sum(2 * stored_size(one) for one in self.row.fields() if one.one == TEXT)
+        texts = sum(2 * stored_size(one) for one in self.row.fields() if one.value_kind == TEXT)
         return texts + (self.size if self.size > LONG else 0)
 
 
 def packed_rows(field: Field) -> PackedRows | None:
     """Return the rows of a list whose elements are unpacked together; None for all other fields."""
-    kind = field.one
+    kind = field.value_kind
     if field.repeat not in ("expr", "eos") or not isinstance(kind, Structure) or field.to_end:
         return None
     if not _CHECKED.isdisjoint(field.raw) or kind.type.root.model.moving is not None:
@@ -119,7 +119,7 @@ def packed_rows(field: Field) -> PackedRows | None:
     if row is None or (kind.type.parent is None and any(part.inner for part in row.parts)):
         return None
     fields = row.fields()
-    orders = {byte_order(one.one) for one in fields} - {None}
+    orders = {byte_order(one.value_kind) for one in fields} - {None}
     if len(orders) > 1 or len(fields) > MOST_VALUES:
         return None
     rows = PackedRows(row, 0, own=field.size is not None)
@@ -141,7 +141,7 @@ def _packed(type: Type, depth: int = 4) -> Packed | None:
     for field in type.seq:
         if field.condition is not None or not _CHECKED.isdisjoint(field.raw):
             return None
-        if not isinstance(field.one, Structure):
+        if not isinstance(field.value_kind, Structure):
             if field.repeat or not _is_plain(field):
                 return None
             parts.append(Part(field))
@@ -149,10 +149,10 @@ def _packed(type: Type, depth: int = 4) -> Packed | None:
         # A list within a row has a constant, small length, and its structures have neither a stream nor a root of their
         # own.
         many = 1 if not field.repeat else _number(field.expr("repeat-expr")) if field.repeat == "expr" else None
-        own = field.size is not None or field.to_end or field.one.type.root is not type.root
-        if own or many is None or not 0 < many <= FEW or field.one.type.parent is None:
+        own = field.size is not None or field.to_end or field.value_kind.type.root is not type.root
+        if own or many is None or not 0 < many <= FEW or field.value_kind.type.parent is None:
             return None
-        inner = _packed(field.one.type, depth - 1)
+        inner = _packed(field.value_kind.type, depth - 1)
         if inner is None:
             return None
         parts.append(Part(field, (inner,) * many))
@@ -161,7 +161,7 @@ def _packed(type: Type, depth: int = 4) -> Packed | None:
 
 def _is_plain(field: Field) -> bool:
     """Return whether a field is a number, or bytes or a string of one size."""
-    kind = field.one
+    kind = field.value_kind
     return (isinstance(kind, (Integer, SimpleKind)) and kind.size > 0 and field.size is None) or (
         fixed_bytes(field) or fixed_text(field)
     )

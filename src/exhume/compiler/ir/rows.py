@@ -74,7 +74,7 @@ def way(field: Field) -> ReadMethod:
 
 def read_method_of_one(field: Field) -> ReadMethod:
     """Return the read method of a single value, or of an element of a repeated field."""
-    kind = field.one
+    kind = field.value_kind
     if ends_with_a_byte(field):
         return ReadMethod.MARKED
     if not CODED.isdisjoint(field.raw) or field.raw.get("type") == "strz":
@@ -94,7 +94,7 @@ def read_method_of_one(field: Field) -> ReadMethod:
 
 def shares_word(last: Field, field: Field) -> bool:
     """Return whether the bits of `field` continue in the bytes of those before it, `last`."""
-    one, other = last.one, field.one
+    one, other = last.value_kind, field.value_kind
     return isinstance(one, Bits) and isinstance(other, Bits) and one.big == other.big
 
 
@@ -107,7 +107,7 @@ def lengths(type: Type) -> frozenset[str]:
     """
     if type.root.model.foreign:
         return frozenset()
-    sizes = [one.size for one in type.seq if one.size is not None and one.one == BYTES]
+    sizes = [one.size for one in type.seq if one.size is not None and one.value_kind == BYTES]
     found = {size.id for size in sizes if isinstance(size, ex.Name)}
     return frozenset(found | {one.of.id for one in sizes if isinstance(one, ex.Member) and isinstance(one.of, ex.Name)})
 
@@ -134,7 +134,7 @@ def columns(field: Field, prefix: str) -> list[tuple[str, str]]:
     `prefix` is put before the names, for fields of a structure within the row. Raises `UnsupportedError` for fields
     that fit no column.
     """
-    name, kind = f"{prefix}{field.id}", field.one
+    name, kind = f"{prefix}{field.id}", field.value_kind
     if field.repeat:
         many = numbers_of(field)  # None: a list that is not numbers
         return span(name if field.repeat == "until" or many is None else f"{prefix}{many.name}")
@@ -167,7 +167,7 @@ def common_code(kinds: list[Kind]) -> str:
 
 def numbers_in_place(field: Field) -> Numbers | None:
     """Return the numbers of a repeated field of a row whose position alone is kept; None for all other fields."""
-    if isinstance(field.one, Structure) or field.repeat == "until" or "valid" in field.raw:
+    if isinstance(field.value_kind, Structure) or field.repeat == "until" or "valid" in field.raw:
         return None
     return numbers_of(field)
 
@@ -177,7 +177,7 @@ def takes_bytes(field: Field, around: tuple[Type, ...] = ()) -> bool:
 
     `around` are the types that contain it.
     """
-    return _takes_bytes(field, field.one, around)
+    return _takes_bytes(field, field.value_kind, around)
 
 
 def _takes_bytes(field: Field, kind: Kind, around: tuple[Type, ...]) -> bool:
@@ -227,13 +227,14 @@ def _rows_are_plain(type: Type, depth: int, known: dict[tuple[Type, int], bool])
 def _row_is_plain(type: Type, depth: int, known: dict[tuple[Type, int], bool]) -> bool:
     """Return whether a row consists of plain fields, in structures nested to `depth` levels; `known` has results."""
     for field in type.seq:
-        inner = field.one
+        inner = field.value_kind
         if field.condition is not None or not depth:
             return False
         if isinstance(inner, Structure) and not _rows_are_plain(inner.type, depth - 1, known):
             return False
     takes = any(
-        isinstance(one.one, (Integer, Bits)) or (isinstance(one.one, SimpleKind) and one.one.size) for one in type.seq
+        isinstance(one.value_kind, (Integer, Bits)) or (isinstance(one.value_kind, SimpleKind) and one.value_kind.size)
+        for one in type.seq
     )
     return takes and not any(one.value is None for one in type.instances.values())
 
@@ -245,10 +246,12 @@ def mark_rows(model: Model) -> None:
     """
     # by type, the types of the structures in it
     within = {
-        type: [kind.type for one in type.fields() if one.value is None for kind in structures(one.one)]
+        type: [kind.type for one in type.fields() if one.value is None for kind in structures(one.value_kind)]
         for type in model.types()
     }
-    waiting = [kind.type for type in within for one in type.fields() if one.repeat for kind in structures(one.one)]
+    waiting = [
+        kind.type for type in within for one in type.fields() if one.repeat for kind in structures(one.value_kind)
+    ]
     many: set[Type] = set()  # elements of lists, and everything in them
     while waiting:
         type = waiting.pop()
@@ -257,7 +260,7 @@ def mark_rows(model: Model) -> None:
             waiting += within.get(type, ())
     for type in within:
         for one in type.fields() if type not in many else ():
-            if one.repeat and isinstance(one.one, Structure) and one.one.type.raw.get("-tabled"):
+            if one.repeat and isinstance(one.value_kind, Structure) and one.value_kind.type.raw.get("-tabled"):
                 marks: dict[str, bool] = one.raw  # type: ignore[assignment]  # `raw` is read-only for all others
                 marks["-rows"] = True
 
