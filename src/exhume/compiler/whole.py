@@ -24,7 +24,7 @@ from exhume.compiler.emit.native_columns import native_text
 from exhume.compiler.emit.shared import Module
 from exhume.compiler.emit.tiling import tiling_text
 from exhume.compiler.front.kinds import structures
-from exhume.compiler.front.model import ExternalNames
+from exhume.compiler.front.model import ExternalNames, Type
 from exhume.compiler.front.specs import Model, check
 from exhume.compiler.front.validate import check_size, validate
 from exhume.compiler.ir.needs import find_needs
@@ -33,6 +33,10 @@ from exhume.compiler.refusal import UnsupportedError
 
 Specs = Mapping[str, Mapping[str, Any]]
 """Specifications by their ids, as parsed from YAML."""
+
+
+MOST_IN_JSON = 1 << 53
+"""Largest number that JSON keeps exactly, as it may have numbers as doubles."""
 
 
 def compile_specs(specs: Specs) -> dict[str, str]:
@@ -72,7 +76,7 @@ def _exact(part: Any, where: str) -> None:
     elif isinstance(part, list):
         for one in part:
             _exact(one, where)
-    elif type(part) is int and abs(part) > 1 << 53:  # JSON may have numbers as doubles
+    elif type(part) is int and abs(part) > MOST_IN_JSON:
         raise UnsupportedError(f"{part} may have lost digits: write a number of this size between quotes", where)
 
 
@@ -133,27 +137,34 @@ def with_columns(specs: Specs, given: ExternalNames | None = None) -> Specs:
     if model.shares:  # structures may begin within a byte: no list becomes columns
         return specs
     for type in model.types():
-        # `sized`: whether the lists of this type state the size of an element; rows are read alike only if all or none
-        # do.
-        fields = [one for parent in type.parents for one in parent.fields() if one.repeat and one.value is None]
-        repeated = [one for one in fields if any(kind.type is type for kind in structures(one.value_kind))]
-        sized = {one.size is not None for one in repeated}
-        if type.params or len(sized) != 1 or not all(is_list_of_rows(one, model) for one in repeated):
+        is_sized = None if type.params else _are_sized(type, model)
+        if is_sized is None:
             continue
         marks: dict[str, bool] = type.raw  # type: ignore[assignment]  # `specs` is a copy, which may be changed
-        marks["-sized"] = sized == {True}
+        marks["-sized"] = is_sized
         # Wide rows may have choices and lists; `moving` is None if no expression needs the position of a stream.
         is_wide = model.moving is None and always_takes_bytes(type)
-        for kind, can_be in (("-columns", sized == {False} and rows_are_plain(type)), ("-tabled", is_wide)):
+        for mark, can_be in (("-columns", not is_sized and rows_are_plain(type)), ("-tabled", is_wide)):
             if can_be and not marks.get("-columns"):
-                marks[kind] = True
+                marks[mark] = True
                 try:
                     # This writes the reader of columns once, to find out whether that is possible.
                     marks |= marks_of(Module(type.root, needs), type)  # type: ignore[arg-type]
                 except UnsupportedError:
-                    del marks[kind]
+                    del marks[mark]
     mark_rows(model)
     return specs
+
+
+def _are_sized(type: Type, model: Model) -> bool | None:
+    """Return whether the lists of a type state the size of an element.
+
+    None if some do and others do not, since their rows are not read alike, or if one of them cannot have rows.
+    """
+    fields = [one for parent in type.parents for one in parent.fields() if one.repeat and one.value is None]
+    lists = [one for one in fields if any(kind.type is type for kind in structures(one.value_kind))]
+    sized = {one.size is not None for one in lists}
+    return sized.pop() if len(sized) == 1 and all(is_list_of_rows(one, model) for one in lists) else None
 
 
 FOREIGN_DOC = '"""Readers compiled by `exhume compile`; never edited by hand."""\n'

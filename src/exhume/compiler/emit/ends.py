@@ -84,11 +84,15 @@ class _SkipFunction(Reader):
 
 
 def _sum(lengths: Counter[str]) -> str:
-    """Return the code of a length; see the module for its form."""
-    parts = [
-        times if size == 1 else str(size) if times == "1" else f"{size} * {times}" for times, size in lengths.items()
-    ]
-    return " + ".join(parts) or "0"
+    """Return the code of a length: `{"1": 8, "n": 4}` becomes `8 + 4 * n`."""
+    return " + ".join(_product(size, times) for times, size in lengths.items()) or "0"
+
+
+def _product(size: int, times: str) -> str:
+    """Return the code of `size * times`, without a factor of 1."""
+    if size == 1:
+        return times
+    return str(size) if times == "1" else f"{size} * {times}"
 
 
 def _common_divisor(lengths: dict[str, Counter[str]]) -> str | None:
@@ -115,28 +119,21 @@ class _EndsFunction(Reader):
     def text(self) -> str:
         """Return the source of the function, which returns the offset where each element of the list ends."""
         field, type, lines = self.field, self.type, self.lines
-        count, kind = field.expr("repeat-expr"), field.value_kind
-        # The list has to start where the structure does, since the function reads nothing before it.
-        alone = field is type.seq[0] and not (self.needs.stream or self.needs.parent or self.needs.root)
-        if count is None or field.size is not None or "valid" in field.raw or not alone:
-            raise UnsupportedError(
-                "ends are found of what comes first, is repeated by a count, and uses nothing around it"
-            )
-        if not isinstance(kind, Switch):
-            raise UnsupportedError("ends are found of structures of several types")
+        kind, count = self._supported()
         self._readers(kind)
         self.index = "len(ends)"
         on = self.code(kind.on)
         # `switch-on: kinds[_index]` with `repeat-expr: kinds.size`: the loop runs over `kinds` itself.
-        many = on.removesuffix(f"[{self.index}]")
-        each = on != many and self.code(count) == f"len({many})"
+        listed = on.removesuffix(f"[{self.index}]")
+        loops_over_cases = on != listed and self.code(count) == f"len({listed})"
         fixed, ways = self._ways(kind)
         lines.add("ends: list[int] = []", "add = ends.append", f"length_of = {self._lengths(fixed)}.get", "first = at")
         # All lengths are multiples of one number, which is then left out of the table.
-        times = f" * {alike}" if (alike := _common_divisor(fixed)) is not None and alike != "1" else ""
+        unit = _common_divisor(fixed)
+        times = "" if unit is None or unit == "1" else f" * {unit}"
         with lines.block("try:"):
-            with lines.block(f"for on in {many}:" if each else f"for _ in range({self.code(count)}):"):
-                if not each:
+            with lines.block(f"for on in {listed}:" if loops_over_cases else f"for _ in range({self.code(count)}):"):
+                if not loops_over_cases:
                     lines.add(f"on = {on}")
                 with lines.block("if (length := length_of(on)) is not None:"):
                     lines.add(f"at += length{times}")
@@ -155,6 +152,23 @@ class _EndsFunction(Reader):
         about = f"Where each of the `{field.id}` of `{type.where}` ends, when the first begins at `at`."
         opening = f"def {name}({', '.join(given)}) -> list[int]:"
         return "\n".join([opening, *written_doc(about + " Raises `LayoutError`."), *lines.lines])
+
+    def _supported(self) -> tuple[Switch, ex.Expr]:
+        """Return the kind of an element of the list, and the count of elements.
+
+        Raises `UnsupportedError` unless the list comes first, is repeated by a count, and uses nothing around it: the
+        function reads nothing before it.
+        """
+        field, needs = self.field, self.needs
+        count = field.expr("repeat-expr")
+        is_alone = field is self.type.seq[0] and not (needs.stream or needs.parent or needs.root)
+        if count is None or field.size is not None or "valid" in field.raw or not is_alone:
+            raise UnsupportedError(
+                "ends are found of what comes first, is repeated by a count, and uses nothing around it"
+            )
+        if not isinstance(field.value_kind, Switch):
+            raise UnsupportedError("ends are found of structures of several types")
+        return field.value_kind, count
 
     def _lengths(self, fixed: dict[str, Counter[str]]) -> str:
         """Return the code of a table from case to length, for the cases whose length needs no reading.

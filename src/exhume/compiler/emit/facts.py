@@ -72,8 +72,10 @@ def constant(field: Field) -> str | None:
 def _format(kind: Kind, field: Field) -> str | None:
     """Return the data type of a field as NumPy spells it, such as `"<u4"`, as code; None if its size is not fixed."""
     if isinstance(kind, Integer) and kind.size:
-        order = "" if kind.size == 1 else ">" if kind.big else "<"
-        return f'"{order}{"i" if kind.signed else "u"}{kind.size}"'
+        letter = "i" if kind.signed else "u"
+        if kind.size == 1:
+            return f'"{letter}1"'
+        return f'"{">" if kind.big else "<"}{letter}{kind.size}"'
     if isinstance(kind, SimpleKind) and kind.size:
         return f'"{">" if kind.big else "<"}f{kind.size}"'
     if fixed_bytes(field) and isinstance(field.size, ex.Literal):
@@ -231,7 +233,32 @@ def _type(type: Type) -> str:
 
     Empty if the type has no facts.
     """
-    # Constants of the type itself.
+    lines = _own_facts(type)
+    if spans := [(one, f"({start}, {end})") for one, start, end in places(type)]:
+        lines += _inner_class("at", "Where fields start and end, in bytes from the start.", spans)
+    # Name of the inner class, its doc string, and the facts by field.
+    for name, about, facts in (
+        ("format", "Numbers by themselves.", [(one, f'"{format}"') for one in type.seq if (format := _alone(one))]),
+        ("shift", "How far bits are shifted.", [*shifts(type), *c_numbers.shifts(type)]),
+        ("each", "Bytes of each element.", [(one, size) for one in type.fields() if (size := element_size(one))]),
+        ("before_end", "Bytes from start and end to the end of the stream.", list(_from_end(type))),
+        ("form", "Formats of numbers for `struct`.", list(_forms(type))),
+        ("means", "What makes it true.", list(_meanings(type))),
+        ("cases", "Values for which there is a type.", [(one, case) for one in type.seq if (case := _cases(one))]),
+    ):
+        if facts:
+            lines += _inner_class(name, about, facts)
+    lines += c_numbers.methods(type)
+    if not lines:
+        return ""
+    opening = [f"class {type.class_name}(metaclass=fixed):", *written_doc(f"`{type.where}`")]
+    if lines[0]:  # a blank line after the doc string
+        opening.append("")
+    return "\n".join(opening + lines)
+
+
+def _own_facts(type: Type) -> list[str]:
+    """Return the lines of the constants of the type itself, and of fields and instances that are constants."""
     lines: list[str] = []
     if (size := type_size(type)) is not None:
         lines.append(f"    size: Final = {size}")
@@ -243,39 +270,13 @@ def _type(type: Type) -> str:
             lines.append(f"    {safe(one.id)}: Final = {literal(made.value)}")
     if (found := dtype(type)) is not None:
         lines.append(f"    dtype: Final = [{found}]")
-    lines += [f'    {name}: Final = "{format}"' for name, format in formats(type)]
-    # One inner class for each kind of fact about its fields.
-    spans = [f"        {safe(one.id)}: Final = ({start}, {end})" for one, start, end in places(type)]
-    if spans:
-        lines += [
-            "",
-            "    class at(metaclass=fixed):",
-            '        """Where fields start and end, in bytes from the start."""',
-            "",
-            *spans,
-        ]
-    # Name of the inner class, its doc string, and the facts by field.
-    for name, about, found_there in (
-        ("format", "Numbers by themselves.", [(one, f'"{format}"') for one in type.seq if (format := _alone(one))]),
-        ("shift", "How far bits are shifted.", [*shifts(type), *c_numbers.shifts(type)]),
-        ("each", "Bytes of each element.", [(one, size) for one in type.fields() if (size := element_size(one))]),
-        ("before_end", "Bytes from start and end to the end of the stream.", list(_from_end(type))),
-        ("form", "Formats of numbers for `struct`.", list(_forms(type))),
-        ("means", "What makes it true.", list(_meanings(type))),
-        ("cases", "Values for which there is a type.", [(one, case) for one in type.seq if (case := _cases(one))]),
-    ):
-        if found_there:
-            lines += ["", f"    class {name}(metaclass=fixed):", f'        """{about}"""', ""]
-            lines += [f"        {safe(one.id)}: Final = {value}" for one, value in found_there]
-    lines += c_numbers.methods(type)
-    # A blank line after the doc string, unless the first line is one.
-    if lines and lines[0]:
-        lines.insert(0, "")
-    return (
-        "\n".join([f"class {type.class_name}(metaclass=fixed):", *written_doc(f"`{type.where}`"), *lines])
-        if lines
-        else ""
-    )
+    return lines + [f'    {name}: Final = "{format}"' for name, format in formats(type)]
+
+
+def _inner_class(name: str, about: str, facts: Iterable[tuple[Field, object]]) -> list[str]:
+    """Return the lines of a class with one kind of fact about fields, such as `at`; `about` is its doc string."""
+    lines = ["", f"    class {name}(metaclass=fixed):", f'        """{about}"""', ""]
+    return lines + [f"        {safe(one.id)}: Final = {value}" for one, value in facts]
 
 
 def facts_text(schema: Type) -> str:

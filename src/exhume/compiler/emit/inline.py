@@ -25,13 +25,13 @@ from dataclasses import dataclass, field
 from exhume.compiler.emit.sums import RECKONS, copied, write_sums
 
 MOST_INSIDE = 80
-"""Statements of a reader that is written into another."""
+"""Most statements of a reader that is written into another."""
 MOST = 600
-"""Statements of a reader into which others were written."""
+"""Most statements of a reader into which others were written."""
 ROOM = 20_000
-"""Statements that are written a second time in all modules of a package."""
+"""Most statements that are written a second time, in all modules of a package together."""
 MOST_BLOCKS = 14
-"""Loops and `try` that are within each other; Python takes 20."""
+"""Most loops and `try` that are within each other; Python takes 20."""
 PASSED = frozenset(("io", "run"))
 """Parameters that are None only where a program calls the reader."""
 BUILTINS = frozenset(dir(builtins))
@@ -40,7 +40,7 @@ _BLOCKS = (ast.Try, ast.For, ast.While)
 _WORDS = re.compile(r"[A-Za-z_]\w*")
 _CALLS = re.compile(r"\b(?:(\w+)\.)?(read_\w+)\(")
 """The calls of readers: the module, if it is another one, and the name."""
-_ENDS = re.compile(r"^ *(?:def|return)\b", re.MULTILINE)
+_DEFS_AND_RETURNS = re.compile(r"^ *(?:def|return)\b", re.MULTILINE)
 
 
 @dataclass(eq=False)
@@ -73,8 +73,9 @@ class _Reader:
 
     def finish(self) -> None:
         """Find whether it can be written into others: it is small, returns at its end only, and defines no function."""
-        alone = len(_ENDS.findall(self.text)) == 2 and isinstance(self.tree.body[-1], ast.Return)
-        self.done = alone and self.size <= MOST_INSIDE
+        # Two matches: the `def` of the reader itself, and its last statement.
+        returns_at_end = len(_DEFS_AND_RETURNS.findall(self.text)) == 2 and isinstance(self.tree.body[-1], ast.Return)
+        self.done = returns_at_end and self.size <= MOST_INSIDE
         if self.done:
             self.body = [one for one in self.tree.body if not _is_for_programs(one)]
             nodes = [one for part in self.body for one in ast.walk(part)]
@@ -98,7 +99,7 @@ class _Home:
         self.shared: dict[str, str] = {}
         """Imports from the module that all readers share, such as `Rows as _Rows`, by the names that they define."""
         self.given: set[str] = set()
-        """Tables of the caller's objects that it imports."""
+        """Tables of the caller's objects, such as opaque types, that it imports from `_given`."""
         self.constants: dict[str, str] = {}
         """Statements that name a function that unpacks numbers, by these names."""
         self.names: set[str] = set()
@@ -187,10 +188,10 @@ class _Package:
         seen: set[_Reader] = set()
         for home in self.homes.values():
             for reader in home.readers.values():
-                waiting = [(reader, False)]
+                waiting = [(reader, False)]  # with True: all that the reader calls was yielded before
                 while waiting:
-                    one, left = waiting.pop()
-                    if left:
+                    one, is_ready = waiting.pop()
+                    if is_ready:
                         yield one
                     elif one not in seen:
                         seen.add(one)
@@ -276,7 +277,8 @@ class _Copy(ast.NodeTransformer):
     def __init__(self, statement: ast.Assign, inner: _Reader, home: _Home, known: set[str]) -> None:
         """Replace `statement`, which has a call of `inner`, in the module `home`.
 
-        `known` are the names that the function around the statement has for itself.
+        `statement` is `into, after = read_label(...)`.  `known` are the names that the function around it has for
+        itself.
         """
         target, call = statement.targets[0], statement.value
         assert isinstance(target, ast.Tuple)
@@ -285,42 +287,53 @@ class _Copy(ast.NodeTransformer):
         assert isinstance(into, ast.Name)
         self.inner = inner
         self.home = home
-        of = call.func.value if isinstance(call.func, ast.Attribute) else None
-        self.module = of.id if isinstance(of, ast.Name) else ""
+        module = call.func.value if isinstance(call.func, ast.Attribute) else None
+        self.module = module.id if isinstance(module, ast.Name) else ""
         """The name of the other module that `inner` is in."""
         self.known = known
         self.renamed: dict[str, str] = {}
+        """New names of the reader's variables."""
         self.failed = False
-        stored = inner.stored
-        # Parameters: a variable that the reader does not change stays the same, and so does the position.
-        given, counted = list[ast.stmt](), _Counted()
-        for param, argument in zip(inner.tree.args.args, call.args, strict=True):
-            name = param.arg
-            moves = isinstance(after, ast.Name) and isinstance(argument, ast.Name) and after.id == argument.id
-            if isinstance(argument, ast.Name) and (name not in stored or (name == "at" and moves)):
-                self.renamed[name] = argument.id
-                continue
-            value = counted.visit(copied(argument))
-            given.append(ast.Assign([ast.Name(self._new(into.id, name), ast.Store())], value))
-            if name not in stored:
-                counted.known[ast.dump(value)] = self.renamed[name]
-        # What the reader returns: its structure is made in the variable that the caller puts it into.
+        parameters = self._pass_arguments(call, into.id, after)
         *body, last = inner.body
         assert isinstance(last, ast.Return)
         assert isinstance(last.value, ast.Tuple)
         made, end = last.value.elts
+        # What the reader returns: its structure is made in the variable that the caller puts it into.
         used = {one.id for argument in call.args for one in ast.walk(argument) if isinstance(one, ast.Name)}
-        if isinstance(made, ast.Name) and made.id in stored and made.id not in self.renamed and into.id not in used:
+        is_variable = isinstance(made, ast.Name) and made.id in inner.stored and made.id not in self.renamed
+        if isinstance(made, ast.Name) and is_variable and into.id not in used:
             self.renamed[made.id] = into.id
-        for name in stored:
+        for name in inner.stored:
             if name not in self.renamed:
                 self._new(into.id, name)
         rest: list[ast.stmt] = [self.visit(copied(one)) for one in body]
         for to, result in ((into, self.visit(copied(made))), (after, self.visit(copied(end)))):
             if ast.unparse(result) != ast.unparse(to):
                 rest.append(ast.Assign([to], result))
-        found = [] if self.failed else [*given, *rest]
+        found = [] if self.failed else [*parameters, *rest]
         self.made: list[ast.stmt] = [ast.fix_missing_locations(one) for one in found]
+
+    def _pass_arguments(self, call: ast.Call, into: str, after: ast.expr) -> list[ast.stmt]:
+        """Return statements that assign the arguments of the call to the reader's parameters, under new names.
+
+        An argument that is a variable takes the place of a parameter that the reader does not change.  So does the
+        position, if the caller assigns the returned position (`after`) to the same variable.
+        """
+        assignments, lengths = list[ast.stmt](), _KnownLengths()
+        for param, argument in zip(self.inner.tree.args.args, call.args, strict=True):
+            name = param.arg
+            is_changed = name in self.inner.stored
+            if isinstance(argument, ast.Name):
+                moves = isinstance(after, ast.Name) and after.id == argument.id
+                if not is_changed or (name == "at" and moves):
+                    self.renamed[name] = argument.id
+                    continue
+            value = lengths.visit(copied(argument))
+            assignments.append(ast.Assign([ast.Name(self._new(into, name), ast.Store())], value))
+            if not is_changed:
+                lengths.known[ast.dump(value)] = self.renamed[name]
+        return assignments
 
     def _new(self, into: str, name: str) -> str:
         """Return a new name for a variable of the reader, such as `label_length`.
@@ -355,11 +368,12 @@ class _Copy(ast.NodeTransformer):
         return node
 
 
-class _Counted(ast.NodeTransformer):
-    """Replaces lengths of lists that are in a variable already: `known` has the variables by what is in them."""
+class _KnownLengths(ast.NodeTransformer):
+    """Replaces `len(rows)` by the variable that has this length already."""
 
     def __init__(self) -> None:
         self.known: dict[str, str] = {}
+        """Variables by what was assigned to them, as `ast.dump` shows it."""
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         """Replace `len(rows)`."""

@@ -170,7 +170,7 @@ class SequenceReader(Statements):
     def _unpack(self, fields: list[Field], variables: list[str]) -> None:
         """Emit one check that the bytes of all fields are there, and one call that unpacks them into `variables`."""
         lines = self.lines
-        ends = list(itertools.accumulate(map(stored_size, fields)))  # by field, the bytes up to its end
+        ends = list(itertools.accumulate(map(stored_size, fields)))  # by field, the bytes of it and of those before
         total = ends[-1]
         with lines.block(f"if end - at < {total}:"):
             table = ", ".join(f"({self.path(one)}, {stop})" for one, stop in zip(fields, ends, strict=True))

@@ -24,7 +24,7 @@ class _Test(NamedTuple):
     """The code of one rule of `valid`."""
 
     condition: str
-    """It holds for valid values, such as `n <= 9`."""
+    """It is true for valid values, such as `n <= 9`."""
     wanted: str
     """The expected value in the error, such as `"at most 9"` with its quotation marks."""
     opposite: str = ""

@@ -81,18 +81,10 @@ class InstanceBuilder(Structures):
 
         Returns None if something had to be changed, so that another pass is required.
         """
-        # Draw and read all fields. Values that do not go together are changed for the next pass.
         self.begin()
         try:
             arguments = self.parameters()
-            root = Stream(0, self.sizes.get(""), "")
-            node = Node(self.type, "", root, None, None)
-            node.values |= {param.id: value for param, value in zip(self.type.params, arguments, strict=True)}
-            self.streams[""] = root
-            self.fields(node, 0)
-            self.instances(node)
-            if self.natural(root) > self.sizes.get("", -1):
-                self.resize("", self.natural(root))
+            root = self.draw_root(arguments)
         except RetryError as error:
             self.again(error.keys)
             return None
@@ -109,18 +101,35 @@ class InstanceBuilder(Structures):
         if root.size > LARGEST:
             self.redraw([])
             return None
-        # Read the result again as an ordinary reader would; a broken rule means drawing its values again.
-        data = self.filled(root.length)
-        check = Solver(data)
+        return self.reread(self.filled(root.length), arguments)
+
+    def draw_root(self, arguments: list[Any]) -> Stream:
+        """Draw and read all fields; return the stream of the instance.
+
+        Values that do not go together are changed for the next pass (`changed`).
+        """
+        root = Stream(0, self.sizes.get(""), "")
+        node = Node(self.type, "", root, None, None)
+        node.values |= {param.id: value for param, value in zip(self.type.params, arguments, strict=True)}
+        self.streams[""] = root
+        self.fields(node, 0)
+        self.instances(node)
+        if self.natural(root) > self.sizes.get("", -1):
+            self.resize("", self.natural(root))
+        return root
+
+    def reread(self, data: bytes, arguments: list[Any]) -> DrawnInstance | None:
+        """Read the bytes as an ordinary reader would; if a rule is broken, draw its values again and return None."""
+        reader = Solver(data)
         try:
-            check.whole(self.type, arguments)
+            reader.whole(self.type, arguments)
         except BrokenError as error:
             keys = [("value", error.path), ("bytes", error.path)]
             if error.expr is not None and error.scope is not None:
-                keys += check.variables(error.expr, error.scope)
+                keys += reader.variables(error.expr, error.scope)
             self.redraw(keys)
             return None
-        return DrawnInstance(data, tuple(arguments), check.rules, check.sums)
+        return DrawnInstance(data, tuple(arguments), reader.rules, reader.sums)
 
     def again(self, keys: list[Key]) -> None:
         """Draw the values of `keys` again; but if something was corrected in this pass, first see whether that is
@@ -139,32 +148,32 @@ class InstanceBuilder(Structures):
         """
         self.stiff.clear()
         self.failed.clear()
-        self.missed += 1
-        if self.missed % 4 == 0:  # now and then, redraw the conditions of the fields, which may then be absent
-            keys = [key for path in self.above(keys) for key in self.variables(*self.reasons[path])] or keys
-        else:
-            # Also the values that the size of a field depends on.
-            keys = keys + [
-                key for what, path in keys if path in self.sizers for key in self.variables(*self.sizers[path])
-            ]
-        paths = {path for _, path in keys}
+        paths = {path for _, path in self.related(keys)}
         for path in paths:
             self.sizes.pop(path, None)
-        # Choose one path among those with drawn or corrected values, and forget its values.  Keys of `drawn` begin with
-        # the path, those of `pins` end with it.
-        mine = [key for key in self.drawn if key[0] in paths]
-        pinned = [key for key in self.pins if key[1] in paths]
-        if not mine and not pinned:
-            mine, pinned = list(self.drawn), list(self.pins)
-        if not mine and not pinned:
+        # Keys of `drawn` begin with the path, those of `pins` end with it.
+        with_value = {path for path, _ in self.drawn} | {path for _, path in self.pins}
+        choices = sorted(with_value & paths or with_value)
+        if not choices:
             return
-        path = self.chance.choice(sorted({key[0] for key in mine} | {key[1] for key in pinned}))
-        for key in [key for key in self.drawn if key[0] == path]:
-            del self.drawn[key]
+        path = self.chance.choice(choices)
+        for drawn in [key for key in self.drawn if key[0] == path]:
+            del self.drawn[drawn]
         for pin in [key for key in self.pins if key[1] == path]:
             del self.pins[pin]
         self.sizes.pop(path, None)
         self.sizes.pop("", None)  # that of the whole instance
+
+    def related(self, keys: list[Key]) -> list[Key]:
+        """Return `keys` and those that the sizes of their fields depend on.
+
+        Every fourth time, instead those of the conditions of optional fields around them, which may then be absent.
+        """
+        self.missed += 1
+        if self.missed % 4 == 0:
+            return [key for path in self.above(keys) for key in self.variables(*self.reasons[path])] or keys
+        sized = [path for _, path in keys if path in self.sizers]
+        return keys + [key for path in sized for key in self.variables(*self.sizers[path])]
 
     def above(self, keys: list[Key]) -> list[str]:
         """Return the paths of the optional fields that contain any of these values."""
@@ -342,35 +351,25 @@ def _unsealed(type: Type, drawn: DrawnInstance, chance: RandomChoices) -> Invali
 def _broken(type: Type, drawn: DrawnInstance, rule: Rule, chance: RandomChoices, *, rough: bool) -> bytes | None:
     """Return data in which `rule` may be broken, or None if it cannot be; `rough` flips a bit in any case."""
     data, stored = drawn.data, drawn.data[rule.start : rule.stop]  # `stored`: the bytes of the field
-    # End the data inside the field, or put a byte there that no encoding allows.
     if rule.rule == "short":
-        if rule.stop == rule.start:
-            return None
-        return data[: chance.integer(rule.start, rule.stop - 1)]
+        return data[: chance.integer(rule.start, rule.stop - 1)] if stored else None
     if not stored:
         return None
     if rule.rule == "encoding":
-        at = chance.integer(0, len(stored) - 1)
-        return data[: rule.start + at] + b"\xff" + data[rule.start + at + 1 :]
-    # Near misses: a number next to the allowed ones.
-    kind = rule.field.value_kind
-    if not rough and rule.rule not in ("contents", "terminator") and rule.value is not None:
-        value = rule.value
+        at = rule.start + chance.integer(0, len(stored) - 1)
+        return data[:at] + b"\xff" + data[at + 1 :]  # a byte that no encoding allows
+    kind, value = rule.field.value_kind, rule.value
+    if not rough and rule.rule not in ("contents", "terminator"):
         if isinstance(value, Node) and varint(value.type):
-            now = value.values.get(str(value.type.scalar))
-            choices = [number for number in _near(type, rule, now) if 0 <= number < 1 << 64]
-            return data[: rule.start] + _groups(chance.choice(choices)) + data[rule.stop :] if choices else None
+            numbers = [one for one in _near(type, rule, value.values.get(str(value.type.scalar))) if 0 <= one < 1 << 64]
+            return data[: rule.start] + _groups(chance.choice(numbers)) + data[rule.stop :] if numbers else None
         if isinstance(kind, Integer) and isinstance(value, int):
             low, high = limits(kind)
-            choices = [number for number in _near(type, rule, value) if low <= number <= high]
-            if choices:
-                return data[: rule.start] + packed(kind, chance.choice(choices)) + data[rule.stop :]
-        if isinstance(kind, Bits):
-            rough = True
+            if numbers := [one for one in _near(type, rule, value) if low <= one <= high]:
+                return data[: rule.start] + packed(kind, chance.choice(numbers)) + data[rule.stop :]
     # Otherwise, flip one bit of the field.
-    at = chance.integer(0, len(stored) - 1)
-    byte = stored[at] ^ 1 << chance.integer(0, 7)
-    return data[: rule.start + at] + bytes([byte]) + data[rule.start + at + 1 :]
+    at = rule.start + chance.integer(0, len(stored) - 1)
+    return data[:at] + bytes([data[at] ^ 1 << chance.integer(0, 7)]) + data[at + 1 :]
 
 
 def _near(type: Type, rule: Rule, now: Any) -> Iterator[int]:

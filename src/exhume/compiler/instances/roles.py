@@ -3,7 +3,7 @@
 A random instance is found sooner if each value is drawn for its purpose: a count is small, a value that decides
 between cases is one of these.  `uses_of` finds these purposes, the roles of each field.
 
-Of a field, `value_kind` is the kind of one value (of an element, if it is repeated), `raw` has its keys as in the
+`Field.value_kind` is the kind of one value (of an element, if the field is repeated), `raw` has its keys as in the
 specification, and `value` is the expression of a computed instance (None for all others).
 """
 
@@ -13,7 +13,7 @@ import functools
 import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from exhume.compiler.front import expressions as ex
 from exhume.compiler.front.kinds import Bits, Integer, Kind, SimpleKind, Switch, structures
@@ -25,13 +25,23 @@ from exhume.compiler.refusal import UnsupportedError
 varint: Callable[[Type], list[fixed.Group]] = functools.cache(fixed.varint)
 
 
+class Ending(NamedTuple):
+    """How bytes with a terminator end."""
+
+    mark: int
+    """The terminator."""
+    included: int
+    """Bytes of it that belong to the value: 1 with `include`, else 0."""
+    passed: int
+    """Bytes of it that reading passes: 0 with `consume: false`, else 1."""
+
+
 @functools.cache
 def expression(one: Field, key: str) -> ex.Expr | None:
     """Return the expression under a key of a field; None if it has no such key."""
     return one.expr(key)
 
 
-@functools.cache
 def rules_of(one: Field) -> dict[str, Any]:
     """Return the rules of `valid` by their keys: expressions, several for `any-of`, and True for `in-enum`.
 
@@ -40,24 +50,24 @@ def rules_of(one: Field) -> dict[str, Any]:
     valid = one.raw["valid"]
     found: dict[str, Any] = {}
     for rule, stated in (valid if isinstance(valid, dict) else {"eq": valid}).items():
-        if rule not in ("eq", "min", "max", "any-of", "in-enum", "expr"):
-            raise UnsupportedError(f"`valid: {rule}` is not supported", one.where)
-        found[rule] = (
-            stated if rule == "in-enum" else [*map(ex.parse, stated)] if rule == "any-of" else ex.parse(stated)
-        )
+        match rule:
+            case "in-enum":
+                found[rule] = stated
+            case "any-of":
+                found[rule] = [*map(ex.parse, stated)]
+            case "eq" | "min" | "max" | "expr":
+                found[rule] = ex.parse(stated)
+            case _:
+                raise UnsupportedError(f"`valid: {rule}` is not supported", one.where)
     return found
 
 
-def ending(one: Field) -> tuple[int, int, int]:
-    """Return the terminator of a field, how many bytes of it belong to the value (`include`: 1, else 0), and how many
-    reading passes (1; 0 with `consume: false`).
-
-    Raises `UnsupportedError` for a terminator within a size.
-    """
+def ending(one: Field) -> Ending:
+    """Return how a field with a terminator ends.  Raises `UnsupportedError` for a terminator within a size."""
     if one.size is not None or one.to_end:
         raise UnsupportedError("a size and a terminator together are not supported", one.where)
-    mark = int(one.raw.get("terminator", 0))
-    return mark, 1 if one.raw.get("include") else 0, 0 if one.raw.get("consume") is False else 1
+    is_included, is_passed = bool(one.raw.get("include")), one.raw.get("consume") is not False
+    return Ending(int(one.raw.get("terminator", 0)), int(is_included), int(is_passed))
 
 
 def encoding_of(one: Field) -> str:
@@ -102,16 +112,19 @@ def packed(kind: Integer | SimpleKind, value: Any) -> bytes:
 
 
 def shifted(run: list[Field]) -> Iterator[tuple[Field, int, int]]:
-    """Yield consecutive fields of bits with the shift of each in the number that their bytes form, and its width."""
-    # `size`: bits of these bytes; `used`: bits of the fields before.  Big-endian bits are counted from the top.
-    widths = [one.value_kind.width for one in run if isinstance(one.value_kind, Bits)]
-    size, used = -(-sum(widths) // 8) * 8, 0
-    for one, width in zip(run, widths, strict=True):
-        yield one, size - used - width if isinstance(one.value_kind, Bits) and one.value_kind.big else used, width
-        used += width
+    """Yield consecutive fields of bits with the shift of each in the number that their bytes form, and its width.
+
+    Big-endian fields are counted from the top of the number, little-endian ones from its bottom.
+    """
+    kinds = [one.value_kind for one in run if isinstance(one.value_kind, Bits)]
+    total = -(-sum(kind.width for kind in kinds) // 8) * 8  # bits of these bytes
+    used = 0  # bits of the fields before
+    for one, kind in zip(run, kinds, strict=True):
+        yield one, total - used - kind.width if kind.big else used, kind.width
+        used += kind.width
 
 
-_ROLES = {"size": "size", "repeat-expr": "count", "pos": "place"}
+_ROLES = {"size": "size", "repeat-expr": "count", "pos": "place", "value": "value"}
 """Roles of the values of some keys; those of all other keys are choices."""
 
 
@@ -161,39 +174,63 @@ def uses_of(root: Type) -> dict[Field, FieldUse]:
     """Return how each field inside a type is used: the roles of expressions, passed on to the fields that they are
     computed from.
     """
-    every = sorted(reached(root), key=lambda each: each.where)
     found = {one: FieldUse() for type in root.model.types() for one in (*type.fields(), *type.params)}
-    # Computed instances and parameters pass their roles on to the fields that they are computed from.  A flow is such a
-    # field, what is computed from it, and whether the field only decides between values.
-    flows: list[tuple[Field, Field, bool]] = []
-    for type in every:
+    flows: list[_Flow] = []
+    for type in sorted(reached(root), key=lambda each: each.where):
         if varint(type):  # drawn as one number, not by its bytes
             continue
         for one in type.fields():
             for role, expr in _expressions(one):
                 _mark(found, role, expr, one)
-                if role == "value":
-                    flows += [(source, one, deciding) for source, deciding in sources(expr, type, one)]
-            for structure in structures(one.value_kind) if one.value is None else ():
-                for param, given in zip(structure.type.params, structure.arguments, strict=True):
-                    flows += [(source, param, deciding) for source, deciding in sources(given, type, one)]
+            flows += _flows(one)
     changed = True
     while changed:
         changed = False
-        for source, into, deciding in flows:
-            if source is not into:
-                changed |= found[source].take(found[into], deciding)
+        for flow in flows:
+            if flow.source is not flow.into:
+                changed |= found[flow.source].take(found[flow.into], flow.deciding)
     return found
 
 
+class _Flow(NamedTuple):
+    """A value that is computed from a field, whose roles pass on to that field."""
+
+    source: Field
+    into: Field
+    """The computed instance, or the parameter."""
+    deciding: bool
+    """Whether `source` only decides between values."""
+
+
+def _flows(one: Field) -> Iterator[_Flow]:
+    """Yield the flows into a computed instance; of a stored field, those into the parameters of its structures."""
+    if one.value is not None:
+        for source, deciding in sources(one.value, one.owner, one):
+            yield _Flow(source, one, deciding)
+        return
+    for structure in structures(one.value_kind):
+        for param, given in zip(structure.type.params, structure.arguments, strict=True):
+            for source, deciding in sources(given, one.owner, one):
+                yield _Flow(source, param, deciding)
+
+
 def _expressions(one: Field) -> Iterator[tuple[str, ex.Expr]]:
-    """Yield each expression of a field with its role, such as `size`, `value` or `choice`."""
+    """Yield each expression of a field with its role, such as `size`, `value` or `choice`.
+
+    A rule that only states a bound becomes a comparison of `_` with it.
+    """
     for key in KEYS:
         if (expr := expression(one, key)) is not None:
-            yield _ROLES.get(key, "value" if key == "value" else "choice"), expr
+            yield _ROLES.get(key, "choice"), expr
     for rule, stated in rules_of(one).items() if "valid" in one.raw else ():
-        for bound in stated if rule == "any-of" else [] if rule == "in-enum" else [stated]:
-            yield "choice", bound if rule == "expr" else ex.Binary("==", ex.Name("_"), bound)
+        match rule:
+            case "expr":
+                yield "choice", stated
+            case "any-of":
+                for bound in stated:
+                    yield "choice", ex.Binary("==", ex.Name("_"), bound)
+            case "eq" | "min" | "max":
+                yield "choice", ex.Binary("==", ex.Name("_"), stated)
     if one.value is None and isinstance(one.value_kind, Switch):
         for case, _ in one.value_kind.cases:
             yield "choice", ex.Binary("==", one.value_kind.on, case)
@@ -203,28 +240,34 @@ def _mark(found: dict[Field, FieldUse], role: str, expr: ex.Expr, one: Field) ->
     """Note for each field in an expression of `one` its role there, and the constants that it is compared with."""
     here = one.owner
     # All constants of the expression, whichever field is compared with each: a few needless ones do no harm.
-    numbers, texts = set(), set()
-    encodings = {node.arguments[0] for node in ex.nodes(expr) if isinstance(node, ex.Call) and node.name == "to_s"}
-    for node in ex.nodes(expr):
-        value = here.enum("::".join(node.path)).number(node.value) if isinstance(node, ex.EnumValue) else None
-        value = node.value if isinstance(node, ex.Literal) and node not in encodings else value
-        if isinstance(value, int) and not isinstance(value, bool):
-            numbers.add(value)
-        elif isinstance(value, (str, bytes)):
-            texts.add(value if isinstance(value, bytes) else value.encode())
+    constants = list(_constants(expr, here))
+    numbers = {value for value in constants if isinstance(value, int)}
+    texts = {value.encode() if isinstance(value, str) else value for value in constants if not isinstance(value, int)}
     for source, deciding in sources(expr, here, one):
         use = found[source]
         use.numbers |= numbers
-        use.texts |= {text for text in texts if text}
+        use.texts |= texts - {b""}
         if role != "value":
             use.roles.add("choice" if deciding else role)
     for node in ex.nodes(expr):
-        if isinstance(node, ex.Index):
-            for source, _ in sources(node.at, here, one):
-                found[source].roles.add("index")
-        elif isinstance(node, ex.Call) and node.name == "to_s" and isinstance(node.arguments[0], ex.Literal):
-            for source, _ in sources(node.of, here, one):
-                found[source].encoding = str(node.arguments[0].value)
+        match node:
+            case ex.Index(_, at):
+                for source, _ in sources(at, here, one):
+                    found[source].roles.add("index")
+            case ex.Call(of, "to_s", (ex.Literal(encoding), *_)):
+                for source, _ in sources(of, here, one):
+                    found[source].encoding = str(encoding)
+
+
+def _constants(expr: ex.Expr, here: Type) -> Iterator[int | str | bytes]:
+    """Yield the numbers, strings and bytes in an expression of the type `here`, except truth values and encodings."""
+    encodings = {node.arguments[0] for node in ex.nodes(expr) if isinstance(node, ex.Call) and node.name == "to_s"}
+    for node in ex.nodes(expr):
+        match node:
+            case ex.EnumValue(path, name):
+                yield here.enum("::".join(path)).number(name)
+            case ex.Literal(int() | str() | bytes() as value) if node not in encodings and not isinstance(value, bool):
+                yield value
 
 
 def sources(  # noqa: C901 - one case for each form of expression

@@ -333,12 +333,10 @@ class Solver(Walk):
             return
         if place is None or not isinstance(wanted, int):
             return
-        if (
-            in_range(place[1].value_kind, wanted)
-            if place[1].repeat
-            else place[1].value_kind == BYTES and 0 <= wanted < 256
-        ):
-            yield {("value", f"{place[0].below(place[1].id)}[{index}]"): wanted}
+        node, one = place
+        is_byte = not one.repeat and one.value_kind == BYTES and 0 <= wanted < 256
+        if is_byte or (one.repeat and in_range(one.value_kind, wanted)):
+            yield {("value", f"{node.below(one.id)}[{index}]"): wanted}
 
     def _field(self, node: Node, id: str, wanted: Any, depth: int) -> Iterator[Solution]:
         """Yield solutions for the field `id` of a structure, which make it present too; for a parameter, for its
@@ -428,39 +426,43 @@ class Solver(Walk):
             for choice in choices:
                 yield from self.solve(side, scope, choice, depth + 1)
 
-    def _computed(  # noqa: C901 - one case for each operator
+    def _computed(
         self, op: str, left: ex.Expr, right: ex.Expr, scope: Scope, wanted: int, depth: int
     ) -> Iterator[Solution]:
-        """Yield solutions of `left op right` being `wanted`, with one side as it is; for `a * 256 + b`, both sides as
-        quotient and rest.
-        """
-        values: list[Any] = []
-        for side in (left, right):
-            try:
-                values.append(self.value(side, scope))
-            except UnknownError:
-                values.append(None)
-        first, second = (value if isinstance(value, int) else None for value in values)
+        """Yield solutions of `left op right` being `wanted`: with one side as it is, then with both sides chosen."""
+        first, second = (self._integer(side, scope) for side in (left, right))
         # Keep one side and choose the other, if possible near its present value (0 if that is unknown).
-        for number in (wanted,):
-            if second is not None:
-                for choice in backwards(op, second, number, first or 0):
-                    yield from self.solve(left, scope, choice, depth + 1)
-            if first is not None and op in ("+", "-", "*", "^"):
-                choices = [first - number] if op == "-" else list(backwards(op, first, number, second or 0))
-                for choice in choices:
-                    yield from self.solve(right, scope, choice, depth + 1)
-        # For `high * radix + low`, choose both sides.
+        if second is not None:
+            for choice in backwards(op, second, wanted, first or 0):
+                yield from self.solve(left, scope, choice, depth + 1)
+        if first is not None and op in ("+", "-", "*", "^"):
+            # `first - x` is `wanted` for `first - wanted`; the other operators may exchange their sides.
+            for choice in [first - wanted] if op == "-" else backwards(op, first, wanted, second or 0):
+                yield from self.solve(right, scope, choice, depth + 1)
         if op == "+" and (radix := _radix(left)) is not None:
-            high, low = left, right
+            yield from self._digits(left, right, radix, scope, wanted, depth)
         elif op == "+" and (radix := _radix(right)) is not None:
-            high, low = right, left
-        else:
-            return
+            yield from self._digits(right, left, radix, scope, wanted, depth)
+
+    def _digits(
+        self, high: ex.Expr, low: ex.Expr, radix: int, scope: Scope, wanted: int, depth: int
+    ) -> Iterator[Solution]:
+        """Yield solutions of `high + low` being `wanted`, where `high` is a product such as `a * 256` (`radix`).
+
+        `low` becomes the remainder of the division by `radix`.
+        """
         for one in itertools.islice(self.solve(low, scope, wanted % radix, depth + 1), FEW):
             for other in itertools.islice(self.solve(high, scope, wanted - wanted % radix, depth + 1), FEW):
                 if (both := joined(one, other)) is not None:
                     yield both
+
+    def _integer(self, expr: ex.Expr, scope: Scope) -> int | None:
+        """Return the value of an expression; None if that is not known, or not an integer."""
+        try:
+            value = self.value(expr, scope)
+        except UnknownError:
+            return None
+        return value if isinstance(value, int) else None
 
 
 def _radix(expr: ex.Expr) -> int | None:

@@ -17,177 +17,16 @@ failed corrections by path.  `small`: draw small values; `changed`: another pass
 
 from __future__ import annotations
 
-import re
-import struct
-from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 from exhume.compiler.front.kinds import TEXT, Bits, Integer, Kind, SimpleKind
 from exhume.compiler.front.model import Field
-from exhume.compiler.instances.draft import Draft, RetryError
-from exhume.compiler.instances.roles import FieldUse, encoding_of, ending, packed, rules_of, shifted, unpacked
-from exhume.compiler.instances.solve import LARGEST, Key, in_range, limits
-from exhume.compiler.instances.tree import Node, Raw, Scope, Stream, UnknownError
-
-
-class Numbers(Draft):
-    """Draws numbers, and checks whether drawn values meet their rules."""
-
-    def some_number(
-        self,
-        one: Field | None,
-        low: int,
-        high: int,
-        kind: Integer | Bits | None,
-        scope: Scope | None,
-        stream: Stream | None,
-        node: Node | None = None,
-    ) -> int:
-        """Return a random number of [low, high] that its field allows, chosen by its use.
-
-        `kind` is that of the number; None for one of variable length, which the structure `node` stands for.  `one`,
-        `scope` and `stream` are None if the number is not of a field.  Raises `RetryError` if no number is allowed.
-        """
-        # The numbers that the rule of the field allows.
-        use = self.uses.get(one, FieldUse()) if one is not None else FieldUse()
-        test: Callable[[int], bool] = _any
-        if one is not None and scope is not None and "valid" in one.raw:
-            low, high, choices = self.allowed(one, scope, low, high)
-            if choices is not None:
-                return self.chance.choice(choices)
-            if low > high:
-                raise RetryError([*self.rule_variables(one, scope), ("value", scope.path)])
-            if "expr" in rules_of(one):
-                test = self.tested(one, scope, node)
-        enum = kind.enum if isinstance(kind, (Integer, Bits)) else None
-        # Numbers that expressions compare with, and those next to them, are the interesting ones.
-        numbers = set(use.numbers)
-        if one is not None and isinstance(one.value_kind, (Integer, Bits)) and one.value_kind.enum is not None:
-            numbers |= set(one.value_kind.enum.values)
-        near = sorted({number + by for number in numbers for by in ((0,) if enum else (0, 1, -1))})
-        near = [number for number in near if low <= number <= high]
-        # Indexes of the lists around: the last is that of the element that contains the number.
-        elements = re.findall(r"\[(\d+)\]", scope.path) if scope is not None else []
-        # Draw a few times, then try the known candidates in order.  An index outside of lists is at most 3.
-        for _ in range(8):
-            value = self.any_number(use, near, low, high, int(elements[-1]) - 1 if elements else 3)
-            if test(value):
-                return value
-        fitting = [number for number in (low, *near, high) if test(number)]
-        if not fitting:
-            raise RetryError([] if scope is None else self.rule_variables(one, scope) if one is not None else [])
-        return self.chance.choice(fitting)
-
-    def any_number(self, use: FieldUse, near: list[int], low: int, high: int, before: int) -> int:
-        """Return a number of [low, high]: small if it is a count, near the constants that expressions compare it with.
-
-        An index of another element is at most `before`, the number of the element before the current one.
-        """
-        # `mode` weighs the alternatives in sixteenths.
-        mode = 0 if self.small else self.chance.integer(0, 15)
-        if use.roles & {"size", "count"}:
-            if near and mode >= 14:
-                return self.chance.choice(near)
-            if mode == 13 and low <= 127 and high >= 129 and "count" not in use.roles:
-                return self.chance.choice((127, 128, 129))  # from 128 on, a variable-length number has two bytes
-            return self.chance.integer(low, min(high, low + (2 if self.small else 4 if "count" in use.roles else 12)))
-        if "index" in use.roles:
-            return self.chance.integer(max(low, -1), max(low, -1, min(high, before)))
-        if near and mode < 12:
-            return self.chance.choice(near)
-        if "place" in use.roles:
-            return self.chance.integer(low, min(high, low + 64))
-        if mode < 4:
-            return self.chance.integer(low, min(high, low + 3))
-        if mode < 7:
-            edges = {
-                low,
-                low + 1,
-                high - 1,
-                high,
-                *(bound for bound in (127, 128, 255, 256, 1 << 31, 1 << 32, 1 << 63)),
-            }
-            return self.chance.choice(sorted(edge for edge in edges if low <= edge <= high))
-        return self.chance.integer(low, high)
-
-    def allowed(self, one: Field, scope: Scope, low: int, high: int) -> tuple[int, int, list[int] | None]:
-        """Return least and greatest number by `valid`, and the only numbers that it allows if it names them (else
-        None).
-        """
-        rules = rules_of(one)
-        for rule, rule_value in rules.items():
-            if rule == "in-enum":
-                kind = one.value_kind
-                if isinstance(kind, (Integer, Bits)) and kind.enum is not None:
-                    return low, high, sorted(number for number in kind.enum.values if low <= number <= high)
-            elif rule == "any-of":
-                return low, high, [int(self.ask(choice, one, scope)) for choice in rule_value]
-            elif rule == "eq":
-                return low, high, [int(self.ask(rule_value, one, scope))]
-            elif rule in ("min", "max"):
-                here = Scope(scope.node, scope.at, None, scope.index, scope.path)  # `_` has no value yet
-                bound = self.ask(rule_value, one, here)
-                low, high = (max(low, bound), high) if rule == "min" else (low, min(high, bound))
-        return low, high, None
-
-    def rule_variables(self, one: Field, scope: Scope) -> list[Key]:
-        """Return the variables that the rules of a field depend on."""
-        # `any-of` has several expressions, which are not followed, and `in-enum` none.
-        rule_value = [rule for key, rule in rules_of(one).items() if key not in ("any-of", "in-enum")]
-        return [key for rule in rule_value for key in self.variables(rule, scope)]
-
-    def tested(self, one: Field, scope: Scope, node: Node | None) -> Callable[[int], bool]:
-        """Return a test whether a number passes the expression of `valid`."""
-        expr = rules_of(one)["expr"]
-
-        def test(number: int) -> bool:
-            """Return whether `expr` is true if the field has the value `number`; False if that is unknown."""
-            item: Any = number
-            if node is not None:
-                node.values[str(node.type.scalar)] = number
-                item = node
-            try:
-                return bool(self.value(expr, Scope(scope.node, scope.at, item, scope.index, scope.path)))
-            except UnknownError:
-                return False
-
-        return test
-
-    def some_float(self, kind: SimpleKind) -> float:
-        """Return a random float: mostly one of a few remarkable ones."""
-        nice = self.chance.choice([0.0, 1.0, -1.5, 1e-9, 1e9, float("inf"), float("nan"), None])
-        if nice is None:  # any float; most of 8 bytes do not fit 4
-            return float(struct.unpack("<d", self.chance.data(8))[0]) if kind.size == 8 else 0.25
-        return nice
-
-    def some_stored(self, one: Field, kind: Integer | SimpleKind, scope: Scope, stream: Stream) -> Any:
-        """Return a random value of a stored number."""
-        if isinstance(kind, Integer):
-            return self.some_number(one, *limits(kind), kind, scope, stream)
-        return self.some_float(kind)
-
-    def check(self, one: Field, value: Any, scope: Scope, at: int) -> None:
-        """Check a drawn value against the rules of its field.
-
-        Raises `RetryError`, with the variables to draw again, if it breaks one.  A rule that depends on the size of a
-        stream is given some more drawings first: what is drawn later may make the stream long enough.
-        """
-        here = Scope(scope.node, at, value, scope.index, scope.path)
-        for rule, rule_value in rules_of(one).items():
-            if not self.holds(one, rule, rule_value, here):
-                keys: list[Key] = [("value", scope.path), ("bytes", scope.path)]
-                sizes = [key for key in self.rule_variables(one, here) if key[0] == "size" and self.can_change(key)]
-                if sizes and self.failed.get(scope.path, 0) < 4:
-                    self.failed[scope.path] = self.failed.get(scope.path, 0) + 1
-                    self.changed = True
-                    continue
-                raise RetryError([*keys, *self.rule_variables(one, here)])
-
-
-def _any(_: int) -> bool:
-    """Accept any number: the test of a field without rules."""
-    return True
+from exhume.compiler.instances.draft import RetryError
+from exhume.compiler.instances.numbers import Numbers
+from exhume.compiler.instances.roles import encoding_of, ending, packed, rules_of, shifted, unpacked
+from exhume.compiler.instances.solve import LARGEST, in_range, limits
+from exhume.compiler.instances.tree import Node, Raw, Scope, Stream
 
 
 class StoredValues(Numbers):
@@ -233,28 +72,32 @@ class StoredValues(Numbers):
         fits = self.room(stream, at, size)
         # Bits that were given are read; others are drawn field by field, and stored together.
         data = self.there(at, size) if fits else None
-        big = isinstance(run[0].value_kind, Bits) and run[0].value_kind.big
-        many = 0 if data is None else int.from_bytes(data, "big" if big else "little")
+        order: Literal["big", "little"] = "little"
+        if isinstance(run[0].value_kind, Bits) and run[0].value_kind.big:
+            order = "big"
+        word = 0 if data is None else int.from_bytes(data, order)
         for one, shift, width in shifted(run):
             kind, path = one.value_kind, node.below(one.id)
             assert isinstance(kind, Bits)
-            value = many >> shift & (1 << width) - 1
             if data is not None:
+                value = word >> shift & (1 << width) - 1
                 self.settled.add(path)
             else:
-                scope = Scope(node, at, path=path)
-                drawn = self.pins.get(("value", path))
-                if drawn is None or not in_range(kind, drawn):
-                    drawn = self.memo(
-                        path, one.where, partial(self.some_number, one, *limits(kind), kind, scope, stream)
-                    )
-                value = int(drawn)
-                many |= value << shift
+                value = self._drawn_bits(one, kind, Scope(node, at, path=path), stream)
+                word |= value << shift
             node.values[one.id] = bool(value) if width == 1 and not kind.enum else value
             self.known[path] = node, one.id
         if data is None and fits:
-            self.store(at, many.to_bytes(size, "big" if big else "little"))
+            self.store(at, word.to_bytes(size, order))
         return at + size
+
+    def _drawn_bits(self, one: Field, kind: Bits, scope: Scope, stream: Stream) -> int:
+        """Return the value of a field of bits: one that a solution requires (`pins`) if it fits, else a drawn one."""
+        value = self.pins.get(("value", scope.path))
+        if value is None or not in_range(kind, value):
+            draw = partial(self.some_number, one, *limits(kind), kind, scope, stream)
+            value = self.memo(scope.path, one.where, draw)
+        return int(value)
 
     def fixed(self, one: Field, scope: Scope, stream: Stream, wanted: bytes) -> tuple[Any, int]:
         """Store constant bytes."""

@@ -24,9 +24,8 @@ from dataclasses import dataclass
 from exhume.compiler.emit.extension.c_support import COLUMNS
 from exhume.compiler.emit.extension.calls import CALLS
 from exhume.compiler.emit.extension.depth import guarded
-from exhume.compiler.emit.extension.expressions import UncoveredError
 from exhume.compiler.emit.extension.functions import Function
-from exhume.compiler.emit.extension.kinds import Source, Table, sources
+from exhume.compiler.emit.extension.kinds import Source, Table, UncoveredError, sources
 from exhume.compiler.emit.extension.ownership import OWNERSHIP
 from exhume.compiler.emit.extension.support import SUPPORT
 from exhume.compiler.refusal import UnsupportedError
@@ -35,6 +34,15 @@ __all__ = ["Extension", "extension"]
 
 Plan = dict[str, list[tuple[object, ...]]]
 """Rows of each table of the plan, by the name of the table; see `Extension`."""
+
+Readers = dict[tuple[str, str], str]
+"""Names of the C functions of readers, by module and name of the reader."""
+
+AFTER_BYTES = 3
+"""Index of the first argument of a reader after the bytes, its start and their end (`view`, `at`, `end`)."""
+
+INTERPRETED = -1
+"""In place of the number of a compiled getter: the instance stays in Python."""
 
 
 @dataclass(frozen=True)
@@ -59,101 +67,109 @@ def extension(texts: Mapping[str, str]) -> Extension:
     Raises `UnsupportedError` if its text would contain a word that no extension has.
     """
     every, table = sources(texts), Table()
-    out: list[str] = []
+    readers, left = _compilable(every)
+    code: list[str] = []
     plan: Plan = {"readers": [], "getters": []}
-    left: list[tuple[str, str]] = []
-    # By (module, name) of a reader, the name of its C function.
-    found = {
-        (id, name): f"f{number}"
-        for number, (id, name) in enumerate(
-            # Compiled loops are as fast as the functions that fill lists.
-            (id, name)
-            for id, source in every.items()
-            for name in source.functions
-            if not name.startswith("fill")
-        )
-    }
-    while True:  # compiled readers cannot call interpreted ones, so each that stays interpreted may add others
-        wrong = _uncovered(every, found)
-        if not wrong:
-            break
-        left += [(f"{id}.{name}", why) for (id, name), why in wrong.items()]
-        found = {key: one for key, one in found.items() if key not in wrong}
     # One C function per reader.
-    deep = guarded(_calls(every, found))
-    for key, name in found.items():
-        one = Function(every[key[0]], every, table, every[key[0]].functions[key[1]])
-        one.readers = found
-        out += ["", "", *one.compiled(name, key in deep)]
-        plan["readers"].append((*key, len(plan["readers"]), tuple(one.arguments_[3:])))
-    plan["rows"] = list(_rows(every, found))
+    deep = guarded(_calls(every, readers))
+    for key, name in readers.items():
+        function = _function(every, table, readers, key)
+        code += ["", "", *function.compiled(name, key in deep)]
+        plan["readers"].append((*key, len(plan["readers"]), tuple(function.arguments_[AFTER_BYTES:])))
+    plan["rows"] = list(_rows(every, readers))
     # One C function per property; those that cannot be compiled stay in Python.
-    number = 0
+    getters = 0
     for id, source in every.items():
         for cls in source.classes.values():
             for name, node in cls.properties.items():
-                one = Function(source, every, table, node, cls)
-                one.readers = found
+                function = Function(source, every, table, node, cls)
+                function.readers = readers
                 try:
-                    text = one.compiled(f"g{number}", False)
+                    text = function.compiled(f"g{getters}", False)
                 except UncoveredError as why:
                     left.append((f"{id}.{cls.name}.{name}", str(why)))
-                    plan["getters"].append((id, cls.name, name, -1, one.kept()))
+                    plan["getters"].append((id, cls.name, name, INTERPRETED, function.kept()))
                     continue
-                out += ["", "", *text]
-                plan["getters"].append((id, cls.name, name, number, one.kept()))
-                number += 1
-    # Tables of the functions, by number, then the checked text and a digest of all inputs.
-    out += ["", "", *(f"F[{i}] = &{name}" for i, name in enumerate(found.values()))]
-    out += [f"G[{i}] = &g{i}" for i in range(number)]
-    body = "\n".join(out) + "\n"
+                code += ["", "", *text]
+                plan["getters"].append((id, cls.name, name, getters, function.kept()))
+                getters += 1
+    # Tables of the functions, by number.
+    code += ["", "", *(f"F[{i}] = &{name}" for i, name in enumerate(readers.values()))]
+    code += [f"G[{i}] = &g{i}" for i in range(getters)]
+    body = "\n".join(code) + "\n"
     check_vocabulary(body)
     plan |= {"values": table.values, "slots": list(table.slots), "makers": list(table.makers)}
-    ours = SUPPORT + OWNERSHIP + COLUMNS + CALLS
-    whole = "\0".join([ours, body, repr(plan), *(f"{path}\0{texts[path]}" for path in sorted(texts))])
-    digest = hashlib.sha256(whole.encode()).hexdigest()[:32]
+    runtime = SUPPORT + OWNERSHIP + COLUMNS + CALLS
+    digest = _digest([runtime, body, repr(plan), *(f"{path}\0{texts[path]}" for path in sorted(texts))])
     body += f'\n\nSOURCE = "{digest}"\n"""What this was made of; it is used with nothing else."""\n'
     plan["source"] = [(digest,)]
     # Sizes of the tables in C: one more, as none may be empty.
-    for word, many in {"<readers>": len(found), "<getters>": number, "<sites>": table.sites}.items():
-        ours = ours.replace(word, str(many + 1))
-    return Extension(ours + body, plan, tuple(left))
+    for word, many in {"<readers>": len(readers), "<getters>": getters, "<sites>": table.sites}.items():
+        runtime = runtime.replace(word, str(many + 1))
+    return Extension(runtime + body, plan, tuple(left))
 
 
-def _rows(every: dict[str, Source], found: dict[tuple[str, str], str]) -> Iterator[tuple[object, ...]]:
-    """Yield the classes of columns whose elements a reader of `found` reads: module, class and reader.
+def _digest(inputs: list[str]) -> str:
+    """Return a digest of all that an extension is made of."""
+    return hashlib.sha256("\0".join(inputs).encode()).hexdigest()[:32]
 
-    `every` has all modules by id, `found` the compiled readers by module and name.
+
+def _compilable(every: dict[str, Source]) -> tuple[Readers, list[tuple[str, str]]]:
+    """Return the readers that have a compiled form, and those that stay interpreted with the reason."""
+    keys = [
+        (id, name)
+        for id, source in every.items()
+        for name in source.functions
+        if not name.startswith("fill")  # compiled loops are as fast as the functions that fill lists
+    ]
+    found = {key: f"f{number}" for number, key in enumerate(keys)}
+    left: list[tuple[str, str]] = []
+    # Compiled readers cannot call interpreted ones, so each that stays interpreted may add others.
+    while uncovered := _uncovered(every, found):
+        left += [(f"{id}.{name}", why) for (id, name), why in uncovered.items()]
+        found = {key: name for key, name in found.items() if key not in uncovered}
+    return found, left
+
+
+def _function(every: dict[str, Source], table: Table, readers: Readers, key: tuple[str, str]) -> Function:
+    """Return the reader `key` (module and name) for translation; `readers` are those that it may call."""
+    source = every[key[0]]
+    function = Function(source, every, table, source.functions[key[1]])
+    function.readers = readers
+    return function
+
+
+def _rows(every: dict[str, Source], readers: Readers) -> Iterator[tuple[object, ...]]:
+    """Yield module, class and reader of the classes of columns whose elements a compiled reader reads.
+
+    `every` has all modules by id.
     """
     for id, source in every.items():
         for cls in source.classes.values():
-            if cls.element and (id, cls.element) in found:
+            if cls.element and (id, cls.element) in readers:
                 yield id, cls.name, cls.element
 
 
-def _uncovered(every: dict[str, Source], found: dict[tuple[str, str], str]) -> dict[tuple[str, str], str]:
-    """Return the functions of `found` that have no compiled form, with the reason, by module and name.
+def _uncovered(every: dict[str, Source], readers: Readers) -> dict[tuple[str, str], str]:
+    """Return the readers that have no compiled form, with the reason, by module and name.
 
-    `every` has all modules by id, `found` the names of the C functions by module and name of the reader.
+    `every` has all modules by id.
     """
-    wrong = {}
-    for key, name in found.items():
+    reasons = {}
+    for key, name in readers.items():
         try:
-            one = Function(every[key[0]], every, Table(), every[key[0]].functions[key[1]])
-            one.readers = found
-            one.compiled(name, False)
+            _function(every, Table(), readers, key).compiled(name, False)
         except UncoveredError as why:
-            wrong[key] = str(why)
-    return wrong
+            reasons[key] = str(why)
+    return reasons
 
 
-def _calls(every: dict[str, Source], found: dict[tuple[str, str], str]) -> dict[tuple[str, str], set[tuple[str, str]]]:
-    """Return the readers that each reader of `found` calls, by (module, name); `every` has all modules by id."""
+def _calls(every: dict[str, Source], readers: Readers) -> dict[tuple[str, str], set[tuple[str, str]]]:
+    """Return the readers that each reader calls, by (module, name); `every` has all modules by id."""
     calls: dict[tuple[str, str], set[tuple[str, str]]] = {}
-    for key in found:
-        one = Function(every[key[0]], every, Table(), every[key[0]].functions[key[1]])
-        one.readers = found
-        called = (one.reader_of(node) for node in ast.walk(one.node) if isinstance(node, ast.Call))
+    for key in readers:
+        function = _function(every, Table(), readers, key)
+        called = (function.reader_of(node) for node in ast.walk(function.node) if isinstance(node, ast.Call))
         calls[key] = {other for other in called if other is not None}
     return calls
 

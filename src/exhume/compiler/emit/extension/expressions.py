@@ -27,6 +27,8 @@ from exhume.compiler.emit.extension.kinds import (
     ReaderObject,
     Source,
     Table,
+    UncoveredError,
+    UnknownError,
     bits_after,
     boxed,
 )
@@ -48,14 +50,6 @@ LONGEST = 7
 """Most bytes of a bit field that is read into a machine word."""
 ENCODINGS = {"UTF-8": 1, "UTF8": 1, "ASCII": 2, "US-ASCII": 2, "ISO-8859-1": 3, "LATIN-1": 3}
 """Encodings that compiled code decodes itself, with their numbers there; all others are 0."""
-
-
-class UncoveredError(Exception):
-    """Raised for code that has no compiled form; the interpreted reader stays in use."""
-
-
-class UnknownError(Exception):
-    """Raised for a variable whose kind is not known yet; a later pass over the function knows it."""
 
 
 class Expressions:
@@ -381,22 +375,16 @@ class Expressions:
     def _compare(self, left: ast.expr, ops: list[ast.cmpop], others: list[ast.expr]) -> str:
         """Return the code of a comparison, which may be a chain (`a <= b < c`).
 
-        Machine words are compared if, of each two neighbors, at least one is known to fit into a word: the other may
-        become the nearest word.  Otherwise objects are compared.  Values of unknown kinds are objects, except next to
-        a variable that is a word, where they are compared by order.
-
         Raises `UncoveredError` for operators that do not order values.
         """
-        nodes = [left, *others]
-        if len(ops) == 1 and isinstance(ops[0], (ast.Is, ast.IsNot)):
-            text, kind = self.expr(left)
-            if kind not in (OBJECT, STREAM, RUN, LIST) and not isinstance(kind, ReaderObject):
-                return str(isinstance(ops[0], ast.IsNot))
-            return f"({text} {OPERATORS[type(ops[0])]} {self.object(others[0])})"
-        if len(ops) == 1 and isinstance(ops[0], (ast.In, ast.NotIn)):
-            return self._member_of(left, ops[0], others[0])
+        match ops:
+            case [ast.Is() | ast.IsNot() as op]:
+                return self._identity(left, op, others[0])
+            case [ast.In() | ast.NotIn() as op]:
+                return self._member_of(left, op, others[0])
         if not all(isinstance(one, ORDERS) for one in ops):
             raise UncoveredError("a comparison")
+        nodes = [left, *others]
         kinds = [self.expr(one)[1] for one in nodes]
         match ops, others:
             # An object and a constant integer, whose kind is a `MachineWord`: `equals` takes any object.
@@ -405,46 +393,58 @@ class Expressions:
             ):
                 negated = "not " if isinstance(equality, ast.NotEq) else ""
                 return f"({negated}equals({self.object(left)}, {self.word(others[0])}))"
-        # `word` cuts numbers to the nearest word: of two neighbors, at most one may be cut.
-        as_words = all(kind in (OBJECT, UNSIGNED) or isinstance(kind, MachineWord) for kind in kinds) and not any(
-            OBJECT in pair or UNSIGNED in pair for pair in _unsure(kinds)
-        )
-        if OBJECT in kinds:
-            # An object may not be an integer: then `word` ends compiled code (`again`).  Equality takes any object.
-            # An order is taken for one of integers only if a variable in it is known to be an integer.
-            is_equality = all(isinstance(one, (ast.Eq, ast.NotEq)) for one in ops)
-            has_integer_variable = UNSIGNED in kinds or any(
-                isinstance(kind, MachineWord) and not isinstance(one, ast.Constant)
-                for one, kind in zip(nodes, kinds, strict=True)
-            )
-            as_words = as_words and has_integer_variable and not is_equality
+        as_words = _can_be_words(kinds) and (OBJECT not in kinds or _are_integers(nodes, kinds, ops))
         texts = [self.word(one) if as_words else self.object(one) for one in nodes]
         out = texts[0]
-        for op, text in zip(ops, texts[1:], strict=True):
-            out += f" {OPERATORS[type(op)]} {text}"
+        for order, text in zip(ops, texts[1:], strict=True):
+            out += f" {OPERATORS[type(order)]} {text}"
         return f"({out})"
+
+    def _identity(self, left: ast.expr, op: ast.cmpop, right: ast.expr) -> str:
+        """Return the code of `left is right`, or `is not`; a number or truth value is never one of the objects."""
+        text, kind = self.expr(left)
+        if kind not in (OBJECT, STREAM, RUN, LIST) and not isinstance(kind, ReaderObject):
+            return str(isinstance(op, ast.IsNot))
+        return f"({text} {OPERATORS[type(op)]} {self.object(right)})"
 
     def _member_of(self, left: ast.expr, op: ast.cmpop, right: ast.expr) -> str:
         """Return the code of `left in right`, or `not in`: comparisons for a number in a tuple or `range`, Python's
         `in` else.
         """
-        (text, kind), word = self.expr(left), OPERATORS[type(op)]
-        match right:
-            case ast.Tuple(items) if isinstance(kind, MachineWord) and all(
-                isinstance(self.expr(one)[1], MachineWord) for one in items
-            ):
-                found = " or ".join(f"{text} == {self.word(one)}" for one in items) or "False"
-                return f"({'not ' if word == 'not in' else ''}({found}))"
-            case ast.Call(ast.Name("range"), [low, high]) if isinstance(kind, MachineWord):
-                found = f"{self.word(low)} <= {text} < {self.word(high)}"
-                return f"({'not ' if word == 'not in' else ''}({found}))"
-        return f"({boxed(text, kind)} {word} {self.object(right)})"
+        text, kind = self.expr(left)
+        negation = "not " if isinstance(op, ast.NotIn) else ""
+        if isinstance(kind, MachineWord):
+            match right:
+                case ast.Tuple(items) if all(isinstance(self.expr(one)[1], MachineWord) for one in items):
+                    return f"({negation}({' or '.join(f'{text} == {self.word(one)}' for one in items) or 'False'}))"
+                case ast.Call(ast.Name("range"), [low, high]):
+                    return f"({negation}({self.word(low)} <= {text} < {self.word(high)}))"
+        return f"({boxed(text, kind)} {OPERATORS[type(op)]} {self.object(right)})"
 
 
-def _unsure(kinds: list[Kind]) -> list[tuple[Kind, Kind]]:
-    """Return the pairs of neighbors that `word` may both cut."""
-    return [
-        pair
-        for pair in itertools.pairwise(kinds)
-        if not any(isinstance(one, MachineWord) and one.bits <= MOST for one in pair)
-    ]
+def _can_be_words(kinds: list[Kind]) -> bool:
+    """Return whether values in a comparison can be compared as machine words.
+
+    `word` replaces a number that does not fit by the nearest word.  That is right unless both neighbors may be
+    replaced.
+    """
+    if not all(kind in (OBJECT, UNSIGNED) or isinstance(kind, MachineWord) for kind in kinds):
+        return False
+    fits = [isinstance(kind, MachineWord) and kind.bits <= MOST for kind in kinds]
+    for (one, other), (one_fits, other_fits) in zip(itertools.pairwise(kinds), itertools.pairwise(fits), strict=True):
+        if not one_fits and not other_fits and {one, other} & {OBJECT, UNSIGNED}:
+            return False
+    return True
+
+
+def _are_integers(nodes: list[ast.expr], kinds: list[Kind], ops: list[ast.cmpop]) -> bool:
+    """Return whether objects in a comparison are taken for integers, as another operand is an integer variable.
+
+    If one is not, `word` ends compiled code (`again`).  Objects compared for equality may be anything.
+    """
+    if all(isinstance(one, (ast.Eq, ast.NotEq)) for one in ops):
+        return False
+    return UNSIGNED in kinds or any(
+        isinstance(kind, MachineWord) and not isinstance(node, ast.Constant)
+        for node, kind in zip(nodes, kinds, strict=True)
+    )

@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from exhume.compiler.emit.extension.expressions import UncoveredError, UnknownError
 from exhume.compiler.emit.extension.kinds import (
     AROUND,
     BITS,
@@ -26,6 +25,8 @@ from exhume.compiler.emit.extension.kinds import (
     ReaderObject,
     Source,
     Table,
+    UncoveredError,
+    UnknownError,
     declared,
     joined,
     start,
@@ -102,9 +103,32 @@ class Function(Statements):
 
         Raises `UncoveredError`.
         """
-        # Arguments and some names have kinds from the start; these never change.
-        names = [*self.arguments_, *_bound(self.node)]
-        self.kinds: dict[str, Kind | None] = {name: FIXED.get(name) for name in names}
+        self._begin_kinds()
+        settled = frozenset(name for name, kind in self.kinds.items() if kind is not None)
+        # The passes translate expressions to get their kinds; only a table of their own gets the constants of these.
+        table, self.table = self.table, Table(words=self.table.words)
+        before = None
+        for number in range(ROUNDS):
+            if before == self.kinds:
+                break
+            before = dict(self.kinds)
+            for name, kind in self._given():
+                if name in settled:
+                    continue
+                known = self.kinds[name]
+                still_changes = number > ROUNDS // 2 and kind != known
+                self.kinds[name] = OBJECT if still_changes else joined(known, kind)
+        self.table: Table = table
+        self.numbers: dict[str, int] = {}  # those of the passes are dropped: variables are numbered as they are written
+        for name, found in self.kinds.items():
+            # A stored number of 64 bits with a sign has `MOST + 1` bits, and fits a word as long as it is only copied.
+            if found is None or (isinstance(found, MachineWord) and found.bits > MOST + 1):
+                self.kinds[name] = OBJECT
+        self.unused: frozenset[str] = frozenset(self._unused()) if self.scanned is not None else frozenset()
+
+    def _begin_kinds(self) -> None:
+        """Set the kinds that never change: of arguments, columns, errors and `FIXED` names; others are None."""
+        self.kinds: dict[str, Kind | None] = {name: FIXED.get(name) for name in [*self.arguments_, *_bound(self.node)]}
         for name in self.arguments_:
             self.kinds[name] = FIXED.get(name, OBJECT)
         for name in self.columns:
@@ -114,26 +138,6 @@ class Function(Statements):
         for one in ast.walk(self.node):
             if isinstance(one, ast.ExceptHandler) and one.name:
                 self.kinds[one.name] = OBJECT
-        settled = frozenset(name for name, kind in self.kinds.items() if kind is not None)
-        # The passes translate expressions to get their kinds; only a table of their own gets the constants of these.
-        table, self.table = self.table, Table(words=self.table.words)
-        # Repeat until no kind changes; late in the passes a kind that still changes becomes an object.
-        before = None
-        for number in range(ROUNDS):
-            if before == self.kinds:
-                break
-            before = dict(self.kinds)
-            for name, kind in self._given():
-                if name not in settled:
-                    known = self.kinds[name]
-                    self.kinds[name] = OBJECT if number > ROUNDS // 2 and kind != known else joined(known, kind)
-        self.table: Table = table
-        self.numbers: dict[str, int] = {}  # those of the passes are dropped: variables are numbered as they are written
-        for name, found in self.kinds.items():
-            # A stored number of 64 bits with a sign has `MOST + 1` bits, and fits a word as long as it is only copied.
-            if found is None or (isinstance(found, MachineWord) and found.bits > MOST + 1):
-                self.kinds[name] = OBJECT
-        self.unused: frozenset[str] = frozenset(self._unused()) if self.scanned is not None else frozenset()
 
     def _given(self) -> Iterator[tuple[str, Kind]]:
         """Yield each variable that a statement assigns with the kind of its value, unless that is unknown yet."""
@@ -185,18 +189,17 @@ class Function(Statements):
         for node in ast.walk(self.node):
             match node:
                 case ast.Try(body=[ast.Assign([ast.Name(name)], value)]) as decode if encoding_of(value) is not None:
-                    counts = ast.unparse(ast.Call(ast.Name("len"), [ast.Name(name)], []))
-                    inside = sum(isinstance(one, ast.Name) and one.id == name for one in ast.walk(decode))
-                    whole = sum(isinstance(one, ast.Name) and one.id == name for one in ast.walk(self.node))
-                    counted = any(
-                        isinstance(one, ast.AugAssign) and ast.unparse(one.value) == counts
+                    length = ast.unparse(ast.Call(ast.Name("len"), [ast.Name(name)], []))
+                    is_counted = any(
+                        isinstance(one, ast.AugAssign) and ast.unparse(one.value) == length
                         for one in ast.walk(self.node)
                     )
-                    if whole == inside + 1 + counted:  # the other uses: the bytes assigned to it, and their length
+                    # Uses besides decoding it: the bytes assigned to it, and perhaps their length.
+                    if _uses(self.node, name) == _uses(decode, name) + 1 + is_counted:
                         yield name
                 case ast.If(ast.Compare(ast.Name(name), [ast.NotEq()], [ast.Constant(bytes())]), [ast.Raise()]):
                     # The uses: assigned, compared, and in the message of the error.
-                    if sum(isinstance(one, ast.Name) and one.id == name for one in ast.walk(self.node)) == 3:
+                    if _uses(self.node, name) == 3:
                         yield name
 
     # The functions.
@@ -254,14 +257,11 @@ class Function(Statements):
             given.append(f"{kinds.get(one, 'object')} {self.variable(name) if known else f'a{len(given)}'}")
         given += ["tuple rest", "Py_ssize_t *after"]
         lines = Lines()
-        # The parameters of the type come last, in one tuple.
-        mine = [
-            one
-            for one in self.arguments_
-            if one not in (*AROUND, "view", "count") or (one == "count" and self.scanned is None)
-        ]
-        for i, one in enumerate(mine):
-            lines.add(f"cdef object {self.variable(one)} = rest[{i}]")
+        # The parameters of the type come last, in one tuple; one of them may have the name `count`.
+        others = {*AROUND, "view", *(("count",) if self.scanned is not None else ())}
+        parameters = [one for one in self.arguments_ if one not in others]
+        for number_of_parameter, one in enumerate(parameters):
+            lines.add(f"cdef object {self.variable(one)} = rest[{number_of_parameter}]")
         return given, lines.lines
 
     def kept(self) -> tuple[str | None, str | None, str | None]:
@@ -275,6 +275,11 @@ class Function(Statements):
                 case ast.Try(body=[ast.If(body=[ast.Return(ast.Attribute(ast.Name("self"), kept))])]) if kept in slots:
                     found = kept
         return found, "_io" if "_io" in slots else None, "_run" if "_run" in slots else None
+
+
+def _uses(node: ast.AST, variable: str) -> int:
+    """Return how often a variable is mentioned in a part of a function."""
+    return sum(isinstance(one, ast.Name) and one.id == variable for one in ast.walk(node))
 
 
 def _bound(node: ast.FunctionDef) -> list[str]:

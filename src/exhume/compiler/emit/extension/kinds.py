@@ -120,6 +120,14 @@ ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
 """Operators that compare the order of two values."""
 
 
+class UncoveredError(Exception):
+    """Raised for code that has no compiled form; the interpreted reader stays in use."""
+
+
+class UnknownError(Exception):
+    """Raised for a variable whose kind is not known yet; a later pass over the function knows it."""
+
+
 def declared(kind: Kind) -> str:
     """Return the C type that a variable of a kind is declared with."""
     if isinstance(kind, MachineWord):

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 
-from exhume.compiler.emit.extension.expressions import UncoveredError
 from exhume.compiler.emit.extension.kinds import (
     AROUND,
     FLOAT,
@@ -29,6 +28,7 @@ from exhume.compiler.emit.extension.kinds import (
     ReaderObject,
     Source,
     Table,
+    UncoveredError,
     boxed,
 )
 from exhume.compiler.emit.extension.texts import TextStatements, parts

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import ast
 
-from exhume.compiler.emit.extension.expressions import ENCODINGS, Expressions, UncoveredError
-from exhume.compiler.emit.extension.kinds import LOADS, OBJECT, Source, Table
+from exhume.compiler.emit.extension.expressions import ENCODINGS, Expressions
+from exhume.compiler.emit.extension.kinds import LOADS, OBJECT, Source, Table, UncoveredError
 from exhume.compiler.emit.text import Lines
 
 
