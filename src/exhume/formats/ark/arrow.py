@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
@@ -342,43 +342,47 @@ def query_of(
 
 def on_error(skip_damaged: bool, losses: Counter[str] | None) -> OnError:
     """The `on_error` of the query of a table: messages above a limit are omitted if losses are counted."""
-    return "skip" if skip_damaged else "raise" if losses is None else "limit"
+    if skip_damaged:
+        return "skip"
+    return "raise" if losses is None else "limit"
 
 
 def tables(log: ArkLog, topics: Topics = None) -> dict[str, ArkTable]:
     """The tables of the selected channels (names, globs, expressions; None: all), in the manifest's order.
 
-    A table has the name of its channel, or `name (type)` where a name has several types.  A topic may also be a GUID.
-    Raises `EntryNotFoundError` when no channel is selected.
+    A table has the name of its channel, or `name (type)` where a name has several types, with a number if that occurs
+    again.  A topic may also be a GUID.  Raises `EntryNotFoundError` when no channel is selected.
     """
     from exhume.formats.ark.filters import topic_matcher
 
-    found: dict[tuple[str, str, str], list[Channel]] = {}
+    found: dict[tuple[str, str, str], list[Channel]] = {}  # visible channels by name, type and schema registry
     for channel in log.channels():
         if log.acceptance(channel.section).accepts_name(channel.name):
             found.setdefault((channel.name, channel.type, channel.declaration.schema_registry), []).append(channel)
-    # Tables are by name and type; a name with several types gets the type, and a number if that occurs again.
-    wanted = topic_matcher(topics)
+    is_wanted = topic_matcher(topics)
     given = [topics] if isinstance(topics, (str, re.Pattern)) else list(topics or ())
     guids = {each for each in given if isinstance(each, str)}
     out: dict[str, ArkTable] = {}
     types = Counter(name for name, _, _ in found)
     for (name, type_name, _), channels in found.items():
         identifiers = frozenset(channel.identifier for channel in channels)
-        if not wanted(name) and not identifiers & guids:
-            continue
-        label, number = name, 1
-        if types[name] > 1:
-            label = base = f"{name} ({type_name})"
-            while label in out:
-                number += 1
-                label = f"{base} {number}"
-        out[label] = ArkTable(log, label, channels[0], identifiers)
+        if is_wanted(name) or identifiers & guids:
+            label = name if types[name] == 1 else _unused(f"{name} ({type_name})", out)
+            out[label] = ArkTable(log, label, channels[0], identifiers)
     if not out:
         known = ", ".join(dict.fromkeys(name for name, _, _ in found)) or "no channel at all"
         near = hint(topics, (name for name, _, _ in found)) if isinstance(topics, str) else ""
         raise EntryNotFoundError(f"no channel of that name{near}", expected=f"one of {known}", actual=shorten(topics))
     return out
+
+
+def _unused(label: str, taken: Container[str]) -> str:
+    """Return a label that is not taken: `label`, `label 2`, `label 3`, ..."""
+    number, unused = 1, label
+    while unused in taken:
+        number += 1
+        unused = f"{label} {number}"
+    return unused
 
 
 @passes_on(ArkTable.to_arrow)

@@ -21,6 +21,7 @@ from exhume.formats.ark.splits import ObjectStatistics
 
 if TYPE_CHECKING:
     from exhume.formats.ark.log import Channel
+    from exhume.formats.ark.manifest import ManifestSection
 
 NOTHING = ObjectStatistics(0, 0, 0, 0)
 """The statistics of a channel without messages in a split."""
@@ -139,44 +140,8 @@ def build_info(reader: ArkLog, trust: StatisticsTrust = StatisticsTrust.NONE) ->
 
     `verify` compares the two.
     """
-    # `stated` are the statistics in the manifest; `trusted` are the splits for which they do; the indexes of others are
-    # read.
     errors = [finding for finding in reader.loaded.findings if finding.is_problem]
-    totals: dict[tuple[int, str, str], list[Any]] = {}  # by section, column and GUID of the channel
-    missing: list[str] = []
-    stated = {reference.rank: _stated(reference) for reference in reader.references}
-    trusted = {
-        rank
-        for rank, (_, is_complete) in stated.items()
-        if trust is StatisticsTrust.ALL or (trust is StatisticsTrust.EXACT and reader.is_sound and is_complete)
-    }
-    reader.will_read(reference.identifier for reference in reader.references if reference.rank not in trusted)
-    # Add up the messages of each channel: [messages, bytes, first time, last time, is estimated].
-    for reference in reader.references:
-        found, is_complete = stated[reference.rank]
-        # From here on: whether the numbers are exact.
-        is_complete = is_complete and reader.is_sound and reference.rank in trusted
-        if reader.is_missing(reference.identifier):
-            missing.append(reference.identifier)
-            is_complete = False
-        elif reference.rank not in trusted:
-            try:
-                found, is_complete = reader.statistics(reference), True
-            except ExhumeError as error:
-                if error.code.startswith("EX-6"):  # reading failed, which shows nothing about the split
-                    raise
-                errors.append(Finding.from_error(error))
-        # Without any statistics every channel of the split is listed, with no messages, as an estimate.
-        for identifier in found if is_complete else found or reference.channels:
-            stats = found.get(identifier, NOTHING)
-            total = totals.setdefault((reference.section, reference.column.name, identifier), [0, 0, None, None, False])
-            if stats.count:
-                total[0] += stats.count
-                total[1] += stats.size
-                total[2] = stats.minimum_ns if total[2] is None else min(total[2], stats.minimum_ns)
-                total[3] = stats.maximum_ns if total[3] is None else max(total[3], stats.maximum_ns)
-            total[4] = total[4] or not is_complete
-    # Totals of the log, over the visible channels.
+    totals, missing = _add_up(reader, trust, errors)
     rows = tuple(_row(reader, channel, totals) for channel in reader.channels())
     visible = [row for row in rows if row.count and not row.hidden]
     return ArkInfo(
@@ -189,21 +154,80 @@ def build_info(reader: ArkLog, trust: StatisticsTrust = StatisticsTrust.NONE) ->
         maximum_ns=max((row.maximum_ns for row in visible if row.maximum_ns is not None), default=None),
         split_count=len({reference.identifier for reference in reader.references}),
         missing_splits=tuple(dict.fromkeys(missing)),
-        sections=tuple(
-            {
-                "section": number,
-                "columns": [column.name for column in section.columns],
-                "splits": sum(len(column.splits) for column in section.columns),
-                "original_log": section.original_identifier,
-                # The filter, if there is one.
-                **({} if section.filter.is_open and section.filter.is_understood else section.filter.to_dict()),
-            }
-            for number, section in enumerate(reader.manifest.sections)
-        ),
+        sections=tuple(_section(number, each) for number, each in enumerate(reader.manifest.sections)),
         metadata=reader.metadata,
         channels=rows,
         errors=tuple(errors),
     )
+
+
+def _section(number: int, section: ManifestSection) -> dict[str, Any]:
+    """Return the facts of a section of the manifest, with its filter if there is one."""
+    facts = {
+        "section": number,
+        "columns": [column.name for column in section.columns],
+        "splits": sum(len(column.splits) for column in section.columns),
+        "original_log": section.original_identifier,
+    }
+    has_filter = not (section.filter.is_open and section.filter.is_understood)
+    return {**facts, **(section.filter.to_dict() if has_filter else {})}
+
+
+@dataclass(slots=True)
+class _Total:
+    """The messages of a channel in all splits that were added up."""
+
+    count: int = 0
+    size: int = 0
+    minimum_ns: int | None = None
+    maximum_ns: int | None = None
+    is_estimate: bool = False
+
+    def add(self, found: ObjectStatistics) -> None:
+        """Add the messages of one split."""
+        if found.count:
+            self.count += found.count
+            self.size += found.size
+            low, high = found.minimum_ns, found.maximum_ns
+            self.minimum_ns = low if self.minimum_ns is None else min(self.minimum_ns, low)
+            self.maximum_ns = high if self.maximum_ns is None else max(self.maximum_ns, high)
+
+
+_Totals = dict[tuple[int, str, str], _Total]
+"""By section, column and GUID of the channel."""
+
+
+def _add_up(reader: ArkLog, trust: StatisticsTrust, errors: list[Finding]) -> tuple[_Totals, list[str]]:
+    """Return the totals of all channels, and the missing splits; damaged splits are added to `errors`."""
+    totals: _Totals = {}
+    missing: list[str] = []
+    stated = {reference.rank: _stated(reference) for reference in reader.references}
+    # The splits whose statistics in the manifest replace their indexes.
+    trusted = {
+        rank
+        for rank, (_, are_exact) in stated.items()
+        if trust is StatisticsTrust.ALL or (trust is StatisticsTrust.EXACT and reader.is_sound and are_exact)
+    }
+    reader.will_read(reference.identifier for reference in reader.references if reference.rank not in trusted)
+    for reference in reader.references:
+        found, are_exact = stated[reference.rank]
+        is_exact = are_exact and reader.is_sound and reference.rank in trusted
+        if reader.is_missing(reference.identifier):
+            missing.append(reference.identifier)
+            is_exact = False
+        elif reference.rank not in trusted:
+            try:
+                found, is_exact = reader.statistics(reference), True
+            except ExhumeError as error:
+                if error.code.startswith("EX-6"):  # reading failed, which shows nothing about the split
+                    raise
+                errors.append(Finding.from_error(error))
+        # Without any statistics every channel of the split is listed, with no messages, as an estimate.
+        for identifier in found if is_exact else found or reference.channels:
+            total = totals.setdefault((reference.section, reference.column.name, identifier), _Total())
+            total.add(found.get(identifier, NOTHING))
+            total.is_estimate = total.is_estimate or not is_exact
+    return totals, missing
 
 
 def _stated(reference: SplitReference) -> tuple[dict[str, ObjectStatistics], bool]:
@@ -228,16 +252,11 @@ def _stated(reference: SplitReference) -> tuple[dict[str, ObjectStatistics], boo
     return out, is_complete
 
 
-def _row(reader: ArkLog, channel: Channel, totals: dict[tuple[int, str, str], list[Any]]) -> ChannelInfo:
-    """Return the table row of a channel.
-
-    `totals` has [messages, bytes, first time, last time, is estimated] by (section, column, object GUID). A hidden
-    channel has no messages.
-    """
-    count, size, low, high, estimated = totals.get(
-        (channel.section, channel.column, channel.identifier), [0, 0, None, None, False]
-    )
+def _row(reader: ArkLog, channel: Channel, totals: _Totals) -> ChannelInfo:
+    """Return the table row of a channel.  A hidden channel has no messages."""
+    total = totals.get((channel.section, channel.column, channel.identifier), _Total())
     hidden = not reader.acceptance(channel.section).accepts_name(channel.name)
+    shown = _Total() if hidden else total
     return ChannelInfo(
         name=channel.name,
         type=channel.type,
@@ -247,9 +266,9 @@ def _row(reader: ArkLog, channel: Channel, totals: dict[tuple[int, str, str], li
         section=channel.section,
         latched=channel.latched,
         hidden=hidden,
-        count=0 if hidden else count,
-        stored_size=0 if hidden else size,
-        minimum_ns=None if hidden else low,
-        maximum_ns=None if hidden else high,
-        is_estimate=estimated,
+        count=shown.count,
+        stored_size=shown.size,
+        minimum_ns=shown.minimum_ns,
+        maximum_ns=shown.maximum_ns,
+        is_estimate=total.is_estimate,
     )

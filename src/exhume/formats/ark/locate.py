@@ -267,48 +267,50 @@ def _locate_manifest(source: Source, hit: int, limits: Limits) -> CarvedArchive 
 def _locate_split(source: Source, hit: int, limits: Limits) -> CarvedArchive | None:
     """Return the split file whose header starts at `hit`; None if header or index is not plausible.
 
-    Its length is the largest of the end of the header, of the index and of the messages. The result is partial if the
-    source ends before that, if the index is empty, or if the last message belongs to other data.
+    The result is partial if the source ends before the split does, if the index is empty, or if the last message
+    belongs to other data.
     """
     head = source.read_up_to(hit, HEADER_WINDOW)
     try:
         header = parse_split_header(head, source.span(hit, hit + len(head)))
     except ExhumeError:
         return None
-    room = source.size - hit  # bytes that there are; `window` below is these, and offsets of the split count in it
     if not _plausible(header):
         return None
-    window = source.window(hit, source.size)
-    split = Split(window, header=header)
+    split = Split(source.window(hit, source.size), header=header)  # its offsets count from `hit`
+    room = source.size - hit  # bytes that there are
     # The index, as far as it is there; at least half of its entries must refer to types of the header.
     present = max(0, min(header.item_count, (room - header.index_offset) // ENTRY_SIZE))
     index = split.read_entries(0, present) if present else b""
     entries = parse_index(index)
-    end = entries["ofs_data"].astype(np.int64) + entries["len_data"].astype(np.int64)
-    # Whether the short identifier of each entry is in the header.
-    known = np.frombuffer(split.known_objects(), np.bool_)[entries["object_identifier"]]
-    if present and int(known.sum()) * 2 < present:
+    is_known = np.frombuffer(split.known_objects(), np.bool_)[entries["object_identifier"]]
+    if present and int(is_known.sum()) * 2 < present:
         return None
-    # The length of the file.  An empty index takes up the slots that are reserved for it.
-    usable = known & (entries["len_data"] > 0)
-    length = max(
-        header.size,
-        header.index_offset + header.item_count * ENTRY_SIZE,
-        int(end[usable].max()) if bool(usable.any()) else 0,
-    )
-    if not header.item_count:
-        length = max(length, min(room, header.index_offset + header.maximum_count * ENTRY_SIZE))
+    ends = entries["ofs_data"].astype(np.int64) + entries["len_data"].astype(np.int64)
+    is_usable = is_known & (entries["len_data"] > 0)
+    length = _split_length(header, int(ends[is_usable].max(initial=0)), room)
     # Check the entries, and the messages that are there.
-    inside = np.flatnonzero(usable & (end <= room))
+    inside = entries[np.flatnonzero(is_usable & (ends <= room))]
     findings = [f for f in check_entries(split, index) if f.is_problem][:MOST_FINDINGS]
-    bad, more, proof = prove_messages(split, entries[inside], limits)
+    bad, more, proof = prove_messages(split, inside, limits)
     findings += more
-    cut = length > room or present < header.item_count
-    partial = cut or not header.item_count or ends_foreign(entries[inside], bad)
+    is_cut = length > room or present < header.item_count
+    partial = is_cut or not header.item_count or ends_foreign(inside, bad)
     verdict = CarveVerdict.of(findings, proof, partial=partial)
-    confidence = 0.6 if findings or cut else 0.9  # a header is recognized by few bytes, and has no checksum
-    end = source.size if cut else hit + length
-    return CarvedArchive("ark", source.span(hit, end), verdict, confidence, tuple(findings), proof)
+    confidence = 0.6 if findings or is_cut else 0.9  # a header is recognized by few bytes, and has no checksum
+    span = source.span(hit, source.size if is_cut else hit + length)
+    return CarvedArchive("ark", span, verdict, confidence, tuple(findings), proof)
+
+
+def _split_length(header: SplitHeader, messages_end: int, room: int) -> int:
+    """Return the length of a split: the largest of the ends of header, index and messages.
+
+    An empty index takes up the slots that are reserved for it, as far as they fit in `room` bytes.
+    """
+    index_end = header.index_offset + header.item_count * ENTRY_SIZE
+    if not header.item_count:
+        index_end = max(index_end, min(room, header.index_offset + header.maximum_count * ENTRY_SIZE))
+    return max(header.size, index_end, messages_end)
 
 
 def _plausible(header: SplitHeader) -> bool:

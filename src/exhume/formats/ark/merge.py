@@ -21,6 +21,7 @@ from exhume.formats.ark.splits import TIME_MAX, IndexBlock
 from exhume.tuples import NamedTuple
 
 if TYPE_CHECKING:
+    from exhume.formats.ark.log import SplitReference
     from exhume.formats.ark.pykernel import Numbers
 
 
@@ -165,3 +166,13 @@ def counts_of(numbers: list[int], start: int, stop: int, kinds: int) -> list[int
         return [stop - start]
     found = Counter(numbers[start:stop])
     return [found[number] for number in range(kinds)]
+
+
+class LastEntry(NamedTuple):
+    """The last index entry of a channel in a split, for the replay of latched messages."""
+
+    order: tuple[int, int, int]
+    """Its place among all entries of the log: time, rank of the split, place in the split's index."""
+    reference: SplitReference
+    block: IndexBlock
+    """The entry alone."""

@@ -72,7 +72,7 @@ class _TablesQuery(Query):
         owners = [[self._tables.get(identifier) for identifier in cursor.identifiers] for cursor in gathered.cursors]
         heads = [[None if table is None else bytes([table]) for table in owner] for owner in owners]
         # The last item of a part is the text before each message's value; here that is the byte of its table.
-        parts = [(*part[:4], head) for part, head in zip(gathered.parts, heads, strict=True)]
+        parts = [(*part[:-1], head) for part, head in zip(gathered.parts, heads, strict=True)]
         columns = [rows.columns for rows in self._rows]
         tables = ark_tables(numbers, parts, [(one.packed, one.texts) for one in columns if one is not None], ROOM)
         del gathered, parts  # the stored messages are not needed any more
@@ -86,15 +86,24 @@ class _TablesQuery(Query):
         # Tables that it left are read message by message; the first error in time is raised at the end.
         errors: list[tuple[int, ExhumeError]] = []
         for number in unread:
-            places, sources, blocks = _chosen(numbers, pieces, owners, number)
-            found = UntilError(super().batch_messages(batch, sources, blocks)) if places else UntilError(())
-            rows_made = self._rows[number].made(found)
+            rows_made, failure = self._one_table(batch, number, *_chosen(numbers, pieces, owners, number))
             if rows_made[0].num_rows:
                 yield number, rows_made
-            if found.error is not None:  # its place in the batch: that of the message after the rows
-                errors.append((places[rows_made[0].num_rows], found.error))
+            errors += [] if failure is None else [failure]
         if errors:
             raise min(errors, key=lambda one: one[0])[1]
+
+    def _one_table(
+        self, batch: Batch, number: int, places: list[int], sources: list[int], blocks: list[IndexBlock]
+    ) -> tuple[Made, tuple[int, ExhumeError] | None]:
+        """Return the rows of a table's messages up to the first that cannot be read, and its place and error if any.
+
+        `places`, `sources` and `blocks` are those of `_chosen`.
+        """
+        found = UntilError(super().batch_messages(batch, sources, blocks)) if places else UntilError(())
+        made = self._rows[number].made(found)
+        # The failed message is the one after the rows.
+        return made, None if found.error is None else (places[made[0].num_rows], found.error)
 
 
 def _chosen(
@@ -152,8 +161,9 @@ def together(
     # Only tables without common channels, all with columns that the kernel can fill.
     rows = [table.rows(columns) for table in tables.values()]
     names = list(tables)
-    distinct = len(frozenset().union(*(one.identifiers for one in rows))) == sum(len(one.identifiers) for one in rows)
-    if not distinct or len(rows) > MOST or any(one.columns is None for one in rows):
+    identifiers = Counter(identifier for one in rows for identifier in one.identifiers)
+    are_distinct = all(count == 1 for count in identifiers.values())
+    if not are_distinct or len(rows) > MOST or any(one.columns is None for one in rows):
         return None
     findings: list[Finding] = []
     query = query_of(None, start_ns, stop_ns, latched=latched, on_error=on_error(skip_damaged, losses))

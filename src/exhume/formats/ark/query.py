@@ -24,7 +24,7 @@ from exhume.formats.ark.assumptions import LATCHED_REPLAY_BEFORE_FILTERS
 from exhume.formats.ark.filters import TIME_MAX, topic_matcher
 from exhume.formats.ark.kernel import ark_messages, ark_total
 from exhume.formats.ark.log import ArkLog, Channel, OnMissing, SplitReference
-from exhume.formats.ark.merge import Batch, Cursor, counts_of, merge
+from exhume.formats.ark.merge import Batch, Cursor, LastEntry, counts_of, merge
 from exhume.formats.ark.messages import (
     ArkMessage,
     Decompressor,
@@ -47,8 +47,7 @@ BATCH_MESSAGES: Final = 1 << 14
 """Most messages of a batch."""
 
 Task = tuple[Batch, list[int], list[IndexBlock]]
-"""Part of a merged batch: the batch; for each entry, in order, the number of its cursor in the batch; and the entries,
-by cursor."""
+"""Part of a merged batch: the batch, the number of each entry's cursor in order, and the entries by cursor."""
 
 
 class Query:
@@ -121,17 +120,21 @@ class Query:
         """Return a cursor over the entries of a split with times in `[low, high]`; None: it has none, or is skipped."""
         if low > high or not any(self.accepts(reference, each) for each in self.candidates(reference)):
             return None
+        facts = self._facts(reference)
+        if facts is None or not facts.item_count or facts.minimum_ns > high or facts.maximum_ns < low:
+            return None
+        bound = TIME_MAX - min(facts.maximum_ns, high) if self.reverse else max(facts.minimum_ns, low)
+        return SplitCursor.make(self, reference, facts, low, high, bound)
+
+    def _facts(self, reference: SplitReference) -> SplitFacts | None:
+        """Return the facts of a split; None if they cannot be read, and damaged splits are skipped."""
         try:
-            facts = self.reader.facts(reference.identifier)
+            return self.reader.facts(reference.identifier)
         except ExhumeError as error:
             if not self.skip:
                 raise
             self.note(error)
             return None
-        if not facts.item_count or facts.minimum_ns > high or facts.maximum_ns < low:
-            return None
-        bound = TIME_MAX - min(facts.maximum_ns, high) if self.reverse else max(facts.minimum_ns, low)
-        return SplitCursor.make(self, reference, facts, low, high, bound)
 
     def skips(self, error: ExhumeError) -> bool:
         """Return whether a message with this error is skipped; if so, add the error to the findings."""
@@ -208,49 +211,39 @@ class Query:
 
     def latched(self, references: Sequence[SplitReference]) -> Iterator[ArkMessage]:
         """Yield the last message before the window of every selected latched channel, in time order."""
-        # By channel identifier: (time, rank of the split, place in its index, split, the entry alone).
-        latest: dict[str, tuple[int, int, int, SplitReference, IndexBlock]] = {}
         if self.low == 0:
             return
-        # Find the last entry of each channel in all splits, then read these messages.
+        latest: dict[str, LastEntry] = {}  # of all splits, by channel identifier
         for each in references:
-            mine = {c.identifier for c in self.candidates(each) if c.latched and self.accepts(each, c)}
-            low = 0 if LATCHED_REPLAY_BEFORE_FILTERS else each.acceptance.minimum_ns
-            high = min(self.low - 1, each.acceptance.maximum_ns)
-            if not mine or low > high:
-                continue
-            try:
-                facts = self.reader.facts(each.identifier)
-            except ExhumeError as error:
-                if not self.skip:
-                    raise
-                self.note(error)
-                continue
-            for identifier, entry in self._latest(each, facts, mine, low, high):
-                if identifier not in latest or entry[:3] >= latest[identifier][:3]:
+            for identifier, entry in self._last_entries(each):
+                if identifier not in latest or entry.order >= latest[identifier].order:
                     latest[identifier] = entry
-        found = sorted(latest.values(), key=lambda item: item[:3], reverse=self.reverse)
-        for _, _, _, reference, block in found:
-            facts = self.reader.facts(reference.identifier)
-            cursor = SplitCursor.make(self, reference, facts, 0, TIME_MAX, 0)
+        for entry in sorted(latest.values(), key=lambda entry: entry.order, reverse=self.reverse):
+            cursor = SplitCursor.make(
+                self, entry.reference, self.reader.facts(entry.reference.identifier), 0, TIME_MAX, 0
+            )
             cursor.open_split()
             try:
-                for message in cursor.messages(block):
+                for message in cursor.messages(entry.block):
                     yield message._replace(latched=True)
             finally:
                 cursor.close_split()
 
-    def _latest(
-        self, reference: SplitReference, facts: SplitFacts, identifiers: set[str], low: int, high: int
-    ) -> Iterator[tuple[str, tuple[int, int, int, SplitReference, IndexBlock]]]:
-        """Yield the last entry in a split of each of these channels, with `low <= time <= high`; see `latched`."""
-        channels = {m.short: m.identifier for m in facts.header.mappings if m.identifier in identifiers}
+    def _last_entries(self, reference: SplitReference) -> Iterator[tuple[str, LastEntry]]:
+        """Yield the last entry before the window in a split of each selected latched channel, by its identifier."""
+        wanted = {c.identifier for c in self.candidates(reference) if c.latched and self.accepts(reference, c)}
+        low = 0 if LATCHED_REPLAY_BEFORE_FILTERS else reference.acceptance.minimum_ns
+        high = min(self.low - 1, reference.acceptance.maximum_ns)
+        facts = self._facts(reference) if wanted and low <= high else None
+        if facts is None:
+            return
+        channels = {m.short: m.identifier for m in facts.header.mappings if m.identifier in wanted}
         if not channels or facts.minimum_ns > high:
             return
         split = self.reader.open_split(reference.identifier)
         try:
-            for short, entry in split.last_entries(facts, low, high, channels):
-                yield channels[short], (entry.time[0], reference.rank, entry.place(0), reference, entry)
+            for short, block in split.last_entries(facts, low, high, channels):
+                yield channels[short], LastEntry((block.time[0], reference.rank, block.place(0)), reference, block)
         finally:
             self.reader.release(split)
 

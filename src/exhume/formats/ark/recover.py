@@ -126,23 +126,24 @@ def survey_split(
         fits[position] = False
         lost.append((listed[position], Finding.from_error(error, unread=True)))  # also for a disk that cannot be read
     good = listed if fits.all() else listed[fits]
-    # `number` slots after the counted ones have messages, too; they are searched only if the stated count can be true.
-    number = 0 if uncounted else num_unindexed(reader, reference, split)
+    # Slots after the counted ones may have messages, too; they are searched only if the stated count can be true.
+    slots = 0 if uncounted else num_unindexed(reader, reference, split)
     count = split.header.item_count
-    more = split.read_index(count, count + number) if number else listed[:0]
-    entries = np.concatenate([good, more]) if number else good
+    unindexed = split.read_index(count, count + slots) if slots else listed[:0]
+    entries = np.concatenate([good, unindexed]) if slots else good
     if not _is_sorted(good):
         notes.append("the index was not in time order")
     if not _is_sorted(entries):
         entries = entries[np.argsort(entries["timestamp_ns"], kind="stable")]
-    check = MessageCheck(reader, reference, split)
+    unchecked = _unchecked(MessageCheck(reader, reference, split), split, entries)
+    return SplitSurvey(split, entries, len(unindexed), lost, uncounted, notes, unchecked)
+
+
+def _unchecked(check: MessageCheck, split: Split, entries: Array) -> frozenset[str]:
+    """The objects of these entries whose messages nothing can check; see `SplitSurvey.unchecked`."""
     names = {mapping.short: mapping.identifier for mapping in split.header.mappings}
-    unchecked = frozenset(
-        names[short]
-        for short in np.flatnonzero(np.bincount(entries["object_identifier"])).tolist()
-        if not check.proves(short)
-    )
-    return SplitSurvey(split, entries, len(more), lost, uncounted, notes, unchecked)
+    shorts = np.flatnonzero(np.bincount(entries["object_identifier"])).tolist()
+    return frozenset(names[short] for short in shorts if not check.proves(short))
 
 
 def _is_sorted(entries: Array) -> bool:
@@ -164,25 +165,10 @@ def survey_splits(reader: ArkArchive, references: Sequence[SplitReference], jobs
     They are threads where no column is compressed, otherwise processes.  The caller closes the files.
     """
     begun: deque[tuple[Source | None, Listing | ExhumeError]] = deque()  # splits whose parts were handed out
-
-    def parts() -> Iterator[_Part]:
-        """Yield the parts of all splits; a split that cannot be opened has one part without a header."""
-        for number, reference in enumerate(references):
-            source = None
-            try:
-                source = reader.split_source(reference.identifier)
-                listing = list_split(reference, source)
-            except ExhumeError as error:
-                begun.append((source, error))
-                yield _Part(number, True, None, b"", ())
-                continue
-            begun.append((source, listing))
-            yield from _parts(number, listing, min(CHUNK_BYTES, reader.limits.payload_size))
-
     # Decompressing messages takes turns at the interpreter; the kernel, which checks those of a type, does not.
     shared = jobs if is_reopenable(reader) else 1
     share = map_pieces if is_packed(reader) else map_ordered
-    checked = share(_MessageChecker(reader, list(references)), parts(), shared)
+    checked = share(_MessageChecker(reader, list(references)), _all_parts(reader, references, begun), shared)
     try:
         for reference in references:
             damaged: list[tuple[int, ExhumeError]] = []
@@ -193,19 +179,47 @@ def survey_splits(reader: ArkArchive, references: Sequence[SplitReference], jobs
                 if part.is_last:
                     break
             source, listing = begun.popleft()
-            survey = None
-            try:
-                if isinstance(listing, ExhumeError) or failure is not None:
-                    failure = failure if isinstance(listing, Listing) else listing
-                else:
-                    survey = survey_split(reader, reference, listing, damaged)
-            except ExhumeError as error:
-                failure = error
-            yield SplitFile(source, survey, failure)
+            if isinstance(listing, ExhumeError):
+                yield SplitFile(source, None, listing)
+            elif failure is not None:
+                yield SplitFile(source, None, failure)
+            else:
+                yield _surveyed(reader, reference, source, listing, damaged)
     finally:
         for source, _ in begun:
             if source is not None and source is not reader.single_split:
                 source.close()
+
+
+def _surveyed(
+    reader: ArkArchive,
+    reference: SplitReference,
+    source: Source | None,
+    listing: Listing,
+    damaged: list[tuple[int, ExhumeError]],
+) -> SplitFile:
+    """Return the survey of a split whose messages were checked, or its error; see `survey_split`."""
+    try:
+        return SplitFile(source, survey_split(reader, reference, listing, damaged), None)
+    except ExhumeError as error:
+        return SplitFile(source, None, error)
+
+
+def _all_parts(
+    reader: ArkArchive, references: Sequence[SplitReference], begun: deque[tuple[Source | None, Listing | ExhumeError]]
+) -> Iterator[_Part]:
+    """Open each split, add it to `begun`, and yield its parts; one that cannot be opened has one without a header."""
+    for number, reference in enumerate(references):
+        source = None
+        try:
+            source = reader.split_source(reference.identifier)
+            listing = list_split(reference, source)
+        except ExhumeError as error:
+            begun.append((source, error))
+            yield _Part(number, True, None, b"", ())
+            continue
+        begun.append((source, listing))
+        yield from _parts(number, listing, min(CHUNK_BYTES, reader.limits.payload_size))
 
 
 class _Part(NamedTuple):

@@ -43,7 +43,7 @@ from exhume.formats.ark.rbuf.decoder import decoder_for
 from exhume.formats.ark.rbuf.layout import HEADERS, NIL, new_guid
 from exhume.formats.ark.reader import ArkArchive
 from exhume.formats.ark.recover import UNTIMED, SplitFile, SplitSurvey, statistics_of, survey_splits, untimed_messages
-from exhume.formats.ark.splits import BATCH_BYTES, places_of
+from exhume.formats.ark.splits import BATCH_BYTES, Array, Split, places_of
 from exhume.formats.ark.splitwriter import SplitWriter, header_area
 from exhume.formats.ark.verify import named_splits
 from exhume.io.files import naming, open_input
@@ -295,30 +295,34 @@ class _Salvage:
         if not len(found.entries):
             self._untimed(reference, split.source, found)
             return None
-        names = {mapping.short: mapping.identifier for mapping in split.header.mappings}
         identifier = new_guid()
         total = int(found.entries["len_data"].sum(dtype=np.int64))
         path = self.root / "splits" / identifier
-        writer = SplitWriter(path, identifier, len(names), len(found.entries), total)
+        objects = len({mapping.short for mapping in split.header.mappings})
+        writer = SplitWriter(path, identifier, objects, len(found.entries), total)
         try:
             for start in range(0, len(found.entries), BATCH):
-                part = found.entries[start : start + BATCH]
-                offsets, sizes = places_of(part)
-                times, shorts = part["timestamp_ns"].tolist(), part["object_identifier"].tolist()
-                for first, stop in ark_portions(sizes, BATCH_BYTES):
-                    if sizes[first] > BATCH_BYTES:  # such a message is a range by itself
-                        chunks = split.source.chunks(offsets[first], offsets[first] + sizes[first])
-                        writer.add(names[shorts[first]], times[first], chunks, sizes[first])
-                        continue
-                    stored = split.read_messages(offsets[first:stop], sizes[first:stop])
-                    for number, data in enumerate(stored, first):
-                        writer.add(names[shorts[number]], times[number], data, len(data))
+                self._copy_messages(split, found.entries[start : start + BATCH], writer)
             writer.close()
         except BaseException:
             writer.abandon()
             raise
         self._count_kept(reference, found)
         return SplitDeclaration(identifier, writer.statistics())
+
+    def _copy_messages(self, split: Split, entries: Array, writer: SplitWriter) -> None:
+        """Copy the messages of these index entries as they are stored."""
+        names = {mapping.short: mapping.identifier for mapping in split.header.mappings}
+        offsets, sizes = places_of(entries)
+        times, shorts = entries["timestamp_ns"].tolist(), entries["object_identifier"].tolist()
+        for first, stop in ark_portions(sizes, BATCH_BYTES):
+            if sizes[first] > BATCH_BYTES:  # such a message is a range by itself
+                chunks = split.source.chunks(offsets[first], offsets[first] + sizes[first])
+                writer.add(names[shorts[first]], times[first], chunks, sizes[first])
+                continue
+            stored = split.read_messages(offsets[first:stop], sizes[first:stop])
+            for number, data in enumerate(stored, first):
+                writer.add(names[shorts[number]], times[number], data, len(data))
 
     def _count_kept(self, reference: SplitReference, found: SplitSurvey) -> None:
         """Counts messages that were written, and records how they were verified: the format has no checksums."""

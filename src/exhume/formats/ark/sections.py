@@ -36,6 +36,9 @@ BATCH: Final = 1 << 14
 Message = tuple[int, int, int]
 """A message: its position in the index, its offset and its stored size."""
 
+MOST_PADDING: Final = 1 << 20
+"""Bytes after the header that are examined at most, to see that they are zeros."""
+
 MESSAGE_SECTIONS: Final = 20_000
 """Splits with at most this many messages get a section for each."""
 
@@ -127,39 +130,41 @@ def split_sections(identifier: str, source: Source, codec: str | None, limits: L
     except ExhumeError as error:
         whole = source.span(0, source.size)
         return [Section(label, whole, SectionKind.UNREAD, schema="ark_split::file_header", note=str(error))]
-    # Where messages are, and where the slots of the index end.
-    header = split.header
-    index_end = header.index_end
-    capacity = max(header.item_count, header.maximum_count)
-    runs, cut = _runs(split)
-    first_data = min((start for start, _ in runs if start >= index_end), default=source.size)
-    spare_end = min(header.index_offset + capacity * ENTRY_SIZE, first_data)
-    # Header and index, each followed by its padding.
-    out = [Section(f"{label} header", source.span(0, header.size), schema="ark_split::file_header")]
-    # The first byte in use after the header; what is before it is padding if it is zeros (1 MiB is examined at most).
-    first_use = min([header.index_offset, *(start for start, _ in runs if start >= header.size)])
-    if first_use > header.size and not any(source.read_at(header.size, min(first_use - header.size, 1 << 20))):
-        padding = source.span(header.size, first_use)
-        out.append(Section(f"{label} header padding", padding, SectionKind.PADDING))
-    if header.item_count:
-        span = source.span(header.index_offset, index_end)
-        out.append(Section(f"{label} index", span, schema="ark_split::entry_list"))
-    if spare_end > index_end:
-        spare = source.span(index_end, spare_end)
-        note = "slots of the index that are not in use"
-        out.append(Section(f"{label} spare index", spare, SectionKind.PADDING, note=note))
-    # Messages, in runs that touch.
-    inside = _by_run(split, runs) if header.item_count <= MESSAGE_SECTIONS else [[] for _ in runs]
+    runs, truncated = _runs(split)
+    out = _head_sections(label, split, [start for start, _ in runs])
+    inside = _by_run(split, runs) if split.header.item_count <= MESSAGE_SECTIONS else [[] for _ in runs]
     for number, (start, end) in enumerate(runs):
         name = f"{label} messages" if len(runs) == 1 else f"{label} messages {number}"
         out.append(Section(name, source.span(start, end), SectionKind.DATA))
         out += _messages(limits, split, label, name, inside[number], codec)
     # The first truncated message that begins in the file takes what remains after all that is whole.
-    for position, start in [one for one in cut if one[1] < source.size][:1]:
-        start = max(start, *(end for _, end in runs), index_end)
-        note = f"truncated: {counted(len(cut), 'messages')}, the first is message {position}"
+    for position, offset in [one for one in truncated if one[1] < source.size][:1]:
+        start = max(offset, split.header.index_end, *(end for _, end in runs))
+        note = f"truncated: {counted(len(truncated), 'messages')}, the first is message {position}"
         if start < source.size:
             out.append(Section(f"{label} unread", source.span(start, source.size), SectionKind.UNREAD, note=note))
+    return out
+
+
+def _head_sections(label: str, split: Split, starts: list[int]) -> list[Section]:
+    """Header and index of a split, each followed by its padding; `starts` are the offsets of its runs of messages."""
+    source, header = split.source, split.header
+    out = [Section(f"{label} header", source.span(0, header.size), schema="ark_split::file_header")]
+    # The first byte in use after the header; what is before it is padding if it is zeros.
+    first_use = min([header.index_offset, *(start for start in starts if start >= header.size)])
+    if first_use > header.size and not any(source.read_at(header.size, min(first_use - header.size, MOST_PADDING))):
+        padding = source.span(header.size, first_use)
+        out.append(Section(f"{label} header padding", padding, SectionKind.PADDING))
+    if header.item_count:
+        span = source.span(header.index_offset, header.index_end)
+        out.append(Section(f"{label} index", span, schema="ark_split::entry_list"))
+    capacity = max(header.item_count, header.maximum_count)
+    first_data = min((start for start in starts if start >= header.index_end), default=source.size)
+    spare_end = min(header.index_offset + capacity * ENTRY_SIZE, first_data)
+    if spare_end > header.index_end:
+        spare = source.span(header.index_end, spare_end)
+        note = "slots of the index that are not in use"
+        out.append(Section(f"{label} spare index", spare, SectionKind.PADDING, note=note))
     return out
 
 

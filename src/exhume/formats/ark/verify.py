@@ -60,7 +60,7 @@ from exhume.formats.ark.messages import column_codec
 from exhume.formats.ark.names import is_guid
 from exhume.formats.ark.parallel_query import CHUNK_BYTES, is_reopenable
 from exhume.formats.ark.rbuf.decoder import decoder_for
-from exhume.formats.ark.splits import ANY_OBJECT, BATCH_BYTES, Split, SplitFacts
+from exhume.formats.ark.splits import ANY_OBJECT, BATCH_BYTES, ObjectStatistics, Split, SplitFacts
 from exhume.formats.ark.unindexed import MessageCheck, num_unindexed
 from exhume.io.parallel import map_ordered
 from exhume.io.source import Source
@@ -68,6 +68,7 @@ from exhume.io.tree import Tree
 
 if TYPE_CHECKING:
     from exhume.formats.ark.log import ArkLog, SplitReference
+    from exhume.formats.ark.manifest import Statistics
 
 BATCH: Final = 4096
 """Entries of an index that are checked at a time."""
@@ -348,43 +349,44 @@ def _overlapping(index: bytes, bad: frozenset[int]) -> list[int]:
 
 
 def _check_statistics(reader: ArkLog, reference: SplitReference, split: Split, facts: SplitFacts) -> Iterator[Finding]:
-    """Compare the statistics that the manifest states for a split with its index, object by object.
-
-    A split without any stated statistics is not a finding.
-    """
+    """Compare the statistics that the manifest states for a split, if any, with its index, object by object."""
     stated = {each.identifier: each for each in reference.declaration.statistics}
     if not stated:
         return
     found = split.statistics(facts)
-    # Objects with stated numbers that differ from the index.
+    place = f"split {reference.identifier}"
     for identifier, each in stated.items():
         real = found.get(identifier)
-        count = real.count if real is not None else 0
-        wrong = each.count is not None and each.count != count
-        if real is not None and real.count:  # without messages, sizes and times mean nothing
-            wrong |= each.size is not None and each.size != real.size
-            wrong |= each.minimum_ns is not None and each.minimum_ns != real.minimum_ns
-            wrong |= each.maximum_ns is not None and each.maximum_ns != real.maximum_ns
-        if wrong:
+        if _differ(each, real):
+            count = real.count if real is not None else 0
             numbers = ((each.count, "messages"), (each.size, "bytes"))
             stated_as = ", ".join(counted(number, word) for number, word in numbers if number is not None)
             yield STATISTICS.finding(
-                f"split {reference.identifier}",
+                place,
                 span=reader.manifest_span,
                 field_path=identifier,
                 expected=counted(count, "messages") + (f", {counted(real.size, 'bytes')}" if real is not None else ""),
                 actual=stated_as or None,
             )
-    # Objects with messages but without stated numbers.
     for identifier, real in found.items():
         if real.count and identifier not in stated:
             yield STATISTICS.finding(
-                f"split {reference.identifier}",
+                place,
                 span=reader.manifest_span,
                 field_path=identifier,
                 expected=counted(real.count, "messages"),
                 actual="none",
             )
+
+
+def _differ(stated: Statistics, real: ObjectStatistics | None) -> bool:
+    """Whether a stated number of an object differs from that of the index; None: the object has no messages."""
+    if stated.count is not None and stated.count != (0 if real is None else real.count):
+        return True
+    if real is None or not real.count:  # without messages, sizes and times mean nothing
+        return False
+    pairs = ((stated.size, real.size), (stated.minimum_ns, real.minimum_ns), (stated.maximum_ns, real.maximum_ns))
+    return any(number is not None and number != actual for number, actual in pairs)
 
 
 def _check_coverage(reader: ArkLog, reference: SplitReference, source: Source) -> Iterator[Finding]:

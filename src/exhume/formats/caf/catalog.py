@@ -26,13 +26,13 @@ from exhume.formats.caf.catalog_entries import (
     Difference,
     Location,
     Places,
+    chunk_difference,
     decode_path,
     encode_path,
     open_chunk,
     place_text,
     read_entry,
     read_location,
-    tail_digest,
 )
 from exhume.formats.caf.catalog_store import KEY_SIZE, LOCATION_KEY, Store, open_store
 from exhume.limits import DEFAULT_LIMITS, Limits
@@ -388,55 +388,48 @@ class Catalog:
         added to `missing` and `extra` (by name), because a member that moved to another chunk is in both. `outside`:
         the chunk is not among those that the caller named. With `quick`, an unchanged chunk is not compared further.
         """
-        # Open the chunk; `found` has the ranges of its members.
         caf_file_id = record.caf_file_id if record is not None else location
-        found: dict[str, tuple[int, int]] = {}
+        members: dict[str, tuple[int, int]] = {}  # ranges by name
         try:
             if outside:
                 raise SourceError("not one of the given chunks", span=Span(location, 0, 0))
             self.places.check(location)
             with open_chunk(location, self._limits, self._storage) as archive:
-                size, digest = archive.source.size, tail_digest(archive.source)
-                same = record is not None and (size, digest) == (record.chunk_size, record.tail_sha256)
-                if record is None:
-                    yield Difference("chunk-extra", caf_file_id, actual=counted(size, "bytes"))
-                elif not same:
-                    yield Difference(
-                        "chunk-changed",
-                        caf_file_id,
-                        expected=f"{counted(record.chunk_size, 'bytes')}, tail {record.tail_sha256[:12]}",
-                        actual=f"{counted(size, 'bytes')}, tail {digest[:12]}",
-                    )
+                difference = chunk_difference(archive, record, caf_file_id)
+                if difference is not None:
+                    yield difference
                 elif quick:
                     return
                 index = archive.index
-                found = {name: (index.starts[i], index.ends[i]) for i, name in index.items() if i not in index.flaws}
+                members = {name: (index.starts[i], index.ends[i]) for i, name in index.items() if i not in index.flaws}
         except ExhumeError as error:
             if error.code == "EX-613":  # chunks may not be read there, which is not a difference
                 raise
             yield Difference("chunk-missing", caf_file_id, expected=location, actual=error.message)
-        # Compare the rows of the chunk with its index.
         if record is not None:
-            rows = self._store.query(
-                "SELECT file_path, name_json, start_byte, size FROM file_locations WHERE caf_file_id = :id"
-                " ORDER BY ordinal",
-                id=record.caf_file_id,
-            )
-            for file_path, name_json, start, size in rows:
-                self._typed("t?nn", (file_path, name_json, start, size))
-                name = self._name(file_path, name_json)
-                place = found.pop(name, None)
-                if place == (start, start + size):
-                    continue
-                expected = place_text(caf_file_id, start, start + size)
-                if place is not None:
-                    yield Difference("moved", caf_file_id, name, expected, place_text(caf_file_id, *place))
-                else:
-                    missing.append(Difference("missing", caf_file_id, name, expected))
-        # Members without a row.
-        for name, place in found.items():
+            yield from self._check_rows(record.caf_file_id, members, missing)
+        for name, place in members.items():  # those without a row
             one = Difference("extra", caf_file_id, name, None, place_text(caf_file_id, *place))
             extra.setdefault(name, []).append(one)
+
+    def _check_rows(
+        self, caf_file_id: str, members: dict[str, tuple[int, int]], missing: list[Difference]
+    ) -> Iterator[Difference]:
+        """Compare the rows of a chunk with its `members`; those with a row are removed.  See `_check_chunk`."""
+        rows = self._store.query(
+            "SELECT file_path, name_json, start_byte, size FROM file_locations WHERE caf_file_id = :id"
+            " ORDER BY ordinal",
+            id=caf_file_id,
+        )
+        for file_path, name_json, start, size in rows:
+            self._typed("t?nn", (file_path, name_json, start, size))
+            name = self._name(file_path, name_json)
+            place = members.pop(name, None)
+            expected = place_text(caf_file_id, start, start + size)
+            if place is None:
+                missing.append(Difference("missing", caf_file_id, name, expected))
+            elif place != (start, start + size):
+                yield Difference("moved", caf_file_id, name, expected, place_text(caf_file_id, *place))
 
     def close(self) -> None:
         """Close the database."""

@@ -286,3 +286,18 @@ def read_location(
     first, last, _ = slice(start, stop).indices(place.size)
     with open_location(place, storage_options) as source:
         return source.read_at(place.start_byte + first, max(0, last - first))
+
+
+def chunk_difference(archive: CafArchive, record: ChunkRecord | None, caf_file_id: str) -> Difference | None:
+    """Return the difference between a chunk and its row in the catalog, by size and digest of the tail, if any."""
+    size, digest = archive.source.size, tail_digest(archive.source)
+    if record is None:
+        return Difference("chunk-extra", caf_file_id, actual=counted(size, "bytes"))
+    if (size, digest) == (record.chunk_size, record.tail_sha256):
+        return None
+    return Difference(
+        "chunk-changed",
+        caf_file_id,
+        expected=f"{counted(record.chunk_size, 'bytes')}, tail {record.tail_sha256[:12]}",
+        actual=f"{counted(size, 'bytes')}, tail {digest[:12]}",
+    )

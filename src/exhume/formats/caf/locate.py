@@ -45,40 +45,43 @@ def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: i
     does in everything that the reference writers make without a failed stream.  Raises `LimitExceededError` for an
     index that a limit keeps from being read.
     """
-    before = source.read_up_to(max(0, hit - LOOK_BACK), min(hit, LOOK_BACK))
-    brace = _OPEN.search(before)
-    if brace is None:
+    ofs_index = _brace_before(source, hit)
+    if ofs_index is None or _NESTED.match(source.read_up_to(hit, LOOK_BACK)):
         return None
-    if _NESTED.match(source.read_up_to(hit, LOOK_BACK)):
-        return None
-    ofs_index = hit - (len(before) - brace.start())
     index, end = _read(source, ofs_index, limits)
     if isinstance(index.broken, NOT_CHECKED):  # a limit ended the reading: nothing is known about the chunk
         raise index.broken
     if not index.has_files:
         return None
-    starts, ends = index.starts, index.ends
-    # The data ends with the last file; the index is whole if its JSON ends, and the footer fits if it has its size.
-    data_size = max((b for i, (a, b) in enumerate(zip(starts, ends, strict=True)) if i not in index.flaws), default=0)
-    whole = index.end >= 0
-    footer = source.read_up_to(end, FOOTER_SIZE)
-    where = source.span(end, end + len(footer))
-    fits = whole and len(footer) == FOOTER_SIZE and parse_footer(footer, where) == end - ofs_index
-    if not fits and not len(index):
+    data_size = max((stop for number, stop in enumerate(index.ends) if number not in index.flaws), default=0)
+    is_whole = index.end >= 0  # its JSON ends
+    has_footer = is_whole and _is_footer(source, end, end - ofs_index)
+    if not has_footer and not len(index):
         return None
-    start = ofs_index - data_size
-    cut = start < 0  # the source has only the end of the chunk
-    if cut:
-        start = 0
-    stop = end + FOOTER_SIZE if fits else end
-    if not fits or cut:
-        confidence = 0.7 if fits else 0.4 if whole else 0.3
+    is_cut = ofs_index < data_size  # the source has only the end of the chunk
+    start = max(0, ofs_index - data_size)
+    stop = end + FOOTER_SIZE if has_footer else end
+    if is_cut or not has_footer:
+        confidence = 0.7 if has_footer else (0.4 if is_whole else 0.3)
         return CarvedArchive("caf", source.span(start, stop), CarveVerdict.PARTIAL, confidence, _findings(index))
     archive = CafArchive(source.window(start, stop), limits=limits, any_version=True)
     findings = tuple(with_error(archive.verify()))
     # The format states nothing of the data but their place.
     proof = VerifiedBy.NONE if data_size else VerifiedBy.STRUCTURE
     return CarvedArchive("caf", source.span(start, stop), CarveVerdict.of(findings, proof), 0.99, findings, proof)
+
+
+def _brace_before(source: Source, hit: int) -> int | None:
+    """The offset of the brace before the key at `hit`; None unless only white space is between them."""
+    start = max(0, hit - LOOK_BACK)
+    brace = _OPEN.search(source.read_up_to(start, hit - start))
+    return None if brace is None else start + brace.start()
+
+
+def _is_footer(source: Source, at: int, index_size: int) -> bool:
+    """Whether the bytes at `at` are a footer that states `index_size`."""
+    footer = source.read_up_to(at, FOOTER_SIZE)
+    return len(footer) == FOOTER_SIZE and parse_footer(footer, source.span(at, at + len(footer))) == index_size
 
 
 def _findings(index: Index) -> tuple[Finding, ...]:

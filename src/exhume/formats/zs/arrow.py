@@ -143,16 +143,7 @@ def to_arrow(
     check_choice("errors", errors, get_args(Errors))
     if errors != "raise" and not text and not split:
         raise QueryError("errors has no effect without text or split: records are any bytes")
-    # The form of the rows: whole records, or fields.
-    if split is False or split is None:
-        form = _WholeRecords(pa, text)
-    elif text:
-        raise QueryError("text is for whole records: columns that are split have their own types")
-    else:
-        described = archive.metadata.get(RECORD_FORMAT) if split is True else split
-        if described is None:
-            raise QueryError(f"the metadata has no {RECORD_FORMAT}: give one")
-        form = _Split(pa, RecordFormat.parse(described))
+    form = _form(pa, archive, text, split)
     names = choose(form.types, columns)
     schema = pa.schema([pa.field(name, form.types[name]) for name in names])
 
@@ -183,6 +174,18 @@ def to_arrow(
             yield batch
 
     return pa.RecordBatchReader.from_batches(schema, batches())
+
+
+def _form(pa: Any, archive: OpenFile, text: bool, split: bool | Mapping[str, Any]) -> _WholeRecords:
+    """Return the form of the rows: whole records, or fields.  Raises `QueryError` without a usable record format."""
+    if split is False or split is None:
+        return _WholeRecords(pa, text)
+    if text:
+        raise QueryError("text is for whole records: columns that are split have their own types")
+    described = archive.metadata.get(RECORD_FORMAT) if split is True else split
+    if described is None:
+        raise QueryError(f"the metadata has no {RECORD_FORMAT}: give one")
+    return _Split(pa, RecordFormat.parse(described))
 
 
 def _count(losses: Counter[str], error: ExhumeError) -> None:

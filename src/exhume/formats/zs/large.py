@@ -218,48 +218,75 @@ class LargeScan(NamedTuple):
 
 
 def scan_large(block: LargeBlock, seen: Callable[[bytes], object]) -> LargeScan | None:
-    """Count the records of a block and check their order; None without records.  Raises the same errors as `parts`.
-
-    Long records whose first bytes are equal are compared in chunks.  The record before is then read by a second pass
-    over the payload (`previous_record`), because the first pass is already after it.
-    """
-    previous_record: ForwardReader | None = None
-    first: RecordPlace | None = None
-    last: RecordPlace | None = None
-    count = 0
-    disorder: tuple[int, RecordPlace | None, RecordPlace] | None = None  # `unsorted`, `previous`, `current`
-    for start, data, record, size in block.parts(seen):
-        # `here`, `after`: the first and the last record of the part; `wrong`: whether the first is smaller than the
-        # record before; `inner`: the first fault within the part (number, places of the record before and of it).
-        # Several small records: the kernel returns their places and the first that is out of order.
-        if record is None:
-            found = scan_records(data)
-            here, after = (RecordPlace(start + at, to - at, data[at:to]) for at, to in (found.first, found.last))
-            # Of equal first bytes, the shorter record is smaller: records in `data` are complete in their heads.
-            wrong = last is not None and (here.head, here.size) < (last.head, last.size)
-            inner = (found.unsorted, found.previous, found.current) if found.unsorted >= 0 else None
+    """Count the records of a block and check their order; None without records.  Raises the same errors as `parts`."""
+    order = _Order(block)
+    for part in block.parts(seen):
+        if part.record is None:
+            order.add_small(part)
         else:
-            here = after = RecordPlace(start, size, record.peek(min(size, PIECE))[: min(size, PIECE)])
-            wrong, inner = False, None
-            if last is not None and last.head == here.head and min(last.size, size) > PIECE:
-                previous_record = previous_record or ForwardReader(block.payload())
-                previous_record.skip(last.start + PIECE - previous_record.at)
-                record.skip(PIECE)
-                wrong = _is_less(record, size - PIECE, previous_record, last.size - PIECE)
-            elif last is not None:
-                wrong = (here.head, here.size) < (last.head, last.size)
-        # Keep the first fault only.
-        if disorder is None and wrong:
-            disorder = count, last, here
-        elif disorder is None and inner is not None:
-            at, *places = inner
-            before, current = (RecordPlace(start + low, high - low, data[low:high]) for low, high in places)
-            disorder = count + at, before, current
-        count += 1 if record is not None else found.records
-        first, last = first or here, after
-    if first is None or last is None:
-        return None
-    return LargeScan(count, first, last, *(disorder or ()))
+            order.add_long(part, part.record)
+    return order.scan()
+
+
+class _Order:
+    """The records of a block that were read so far, and the first that is out of order."""
+
+    def __init__(self, block: LargeBlock) -> None:
+        self._block = block
+        self._previous_record: ForwardReader | None = None
+        """A second pass over the payload, for the record before a long one: the first pass is already after it."""
+        self._count = 0
+        self._first: RecordPlace | None = None
+        self._last: RecordPlace | None = None
+        self._disorder: tuple[int, RecordPlace, RecordPlace] | None = None
+        """The number of the first record out of order, the record before it, and that record."""
+
+    def add_small(self, part: PayloadPart) -> None:
+        """Add several records, whose places and first fault the kernel finds."""
+        found = scan_records(part.data)
+
+        def place(span: tuple[int, int]) -> RecordPlace:
+            """Return the record at a place in the part."""
+            start, end = span
+            return RecordPlace(part.start + start, end - start, part.data[start:end])
+
+        first, last = place(found.first), place(found.last)
+        # Of equal first bytes, the shorter record is smaller: small records are complete in their heads.
+        if self._last is not None and (first.head, first.size) < (self._last.head, self._last.size):
+            self._note(self._count, self._last, first)
+        if found.unsorted >= 0:
+            self._note(self._count + found.unsorted, place(found.previous), place(found.current))
+        self._pass(first, last, found.records)
+
+    def add_long(self, part: PayloadPart, record: ForwardReader) -> None:
+        """Add a long record.  One with the same first bytes as the record before is compared with it in chunks."""
+        here = RecordPlace(part.start, part.size, record.peek(min(part.size, PIECE))[: min(part.size, PIECE)])
+        last = self._last
+        if last is not None and last.head == here.head and min(last.size, here.size) > PIECE:
+            self._previous_record = self._previous_record or ForwardReader(self._block.payload())
+            self._previous_record.skip(last.start + PIECE - self._previous_record.at)
+            record.skip(PIECE)
+            if _is_less(record, here.size - PIECE, self._previous_record, last.size - PIECE):
+                self._note(self._count, last, here)
+        elif last is not None and (here.head, here.size) < (last.head, last.size):
+            self._note(self._count, last, here)
+        self._pass(here, here, 1)
+
+    def scan(self) -> LargeScan | None:
+        """Return the result; None without records."""
+        if self._first is None or self._last is None:
+            return None
+        return LargeScan(self._count, self._first, self._last, *(self._disorder or ()))
+
+    def _note(self, number: int, previous: RecordPlace, current: RecordPlace) -> None:
+        """Note the first record that is out of order."""
+        if self._disorder is None:
+            self._disorder = number, previous, current
+
+    def _pass(self, first: RecordPlace, last: RecordPlace, count: int) -> None:
+        """Count records that were checked."""
+        self._count += count
+        self._first, self._last = self._first or first, last
 
 
 def _is_less(one: ForwardReader, size: int, other: ForwardReader, its_size: int) -> bool:

@@ -25,24 +25,27 @@ def probe(source: Source | Tree) -> Identification | None:
         return None
     head = source.read_up_to(0, PREAMBLE.size + FIXED_HEADER.size)
     magic = head[: len(MAGIC)]
-    fits = long_enough = False  # whether header and metadata fit, and whether the stated file size is right
+    header_fits = states_size = False  # whether header and metadata fit, and whether the stated file size is right
     codec: str | None = None
     if len(head) == PREAMBLE.size + FIXED_HEADER.size:
         header_size = parse_preamble(head)[1]
         _, _, file_size, _, stored, metadata_size = FIXED_HEADER.unpack_from(head, PREAMBLE.size)
-        fits = header_size + ENVELOPE_SIZE <= source.size and metadata_size + FIXED_HEADER.size <= header_size
-        long_enough = file_size == source.size
+        header_fits = header_size + ENVELOPE_SIZE <= source.size and metadata_size + FIXED_HEADER.size <= header_size
+        states_size = file_size == source.size
         codec = stored.rstrip(b"\0").decode("latin-1")
-    evidence = ["a header that fits the file"] if fits else []
-    evidence += ["the file length that the header states"] if long_enough else []
+    evidence = ["a header that fits the file"] if header_fits else []
+    evidence += ["the file length that the header states"] if states_size else []
     where = source.span(0, source.size)
     if magic not in (MAGIC, INCOMPLETE_MAGIC):
-        if not (fits and long_enough and codec in DECODERS):
-            return None
-        return Identification("zs", 0.7, where, ("the magic number is damaged", *evidence))
-    # The confidence, of at most 1: a magic number is strong evidence, a header that fits confirms it.
-    confidence = 1.0 if fits and long_enough and magic == MAGIC else 0.99 if fits else 0.95
-    name = "magic number of a ZS file" if magic == MAGIC else "magic number of an unfinished ZS file"
-    return Identification(
-        "zs", confidence, where, (name, *evidence, *([f"codec {codec!r}"] if codec is not None else ()))
-    )
+        if header_fits and states_size and codec in DECODERS:
+            return Identification("zs", 0.7, where, ("the magic number is damaged", *evidence))
+        return None
+    is_finished = magic == MAGIC
+    name = "magic number of a ZS file" if is_finished else "magic number of an unfinished ZS file"
+    evidence += [f"codec {codec!r}"] if codec is not None else []
+    # A magic number is strong evidence, a header that fits confirms it.
+    if header_fits and states_size and is_finished:
+        confidence = 1.0
+    else:
+        confidence = 0.99 if header_fits else 0.95
+    return Identification("zs", confidence, where, (name, *evidence))

@@ -213,7 +213,7 @@ class Compiler:
         """Fields of a group: once its bytes are used up, the remaining fields take their defaults."""
         whole = self._steps(fields)
         least = min(SIZE_CAP, sum(self._sizes.least(f) for f in fields))
-        # For each field alone: its steps, the function that adds its default, and the cost of that.
+        # For each field alone: its steps, the function that adds its default, and the cost of that in the budget.
         single = [(self._steps((f,)), *self._defaults.filler((f,))) for f in fields if not f.constant]
 
         def read(buf: bytes, pos: int, end: int, state: State, out: dict[str, Any]) -> int:
