@@ -302,8 +302,8 @@ def _arrays(scan: Scan, foreign: bool, each: bool) -> list[str]:
     made = ["", f"    def __init__(self, view: View, end: int{more}) -> None:"]
     made += ["        self.view: View = view", "        self.end: int = end"]
     made += ['        self.at: array[int] = array("q")', BEGINS, *PROBLEM, "        self.resume_at: int = end", RESUME]
-    for name, code, _ in _columns(scan):
-        made.append(f'        self.{name}: array[{_number(code)}] = array("{code}")')
+    for one in _columns(scan):
+        made.append(f'        self.{one.name}: array[{_number(one.code)}] = array("{one.code}")')
     return [*made, *(["        self._each = each"] if each else [])]
 
 
@@ -356,7 +356,7 @@ def _appended(scan: Scan, foreign: bool) -> list[str]:
     tail = Lines()
     tail.depth = 3  # as the statements that read a row
     if foreign:  # a row is a step, and more for long rows
-        held = sum(array(code).itemsize for _, code, _ in scan.columns)
+        held = sum(array(one.code).itemsize for one in scan.columns)
         tail.add(f"run.steps -= {1 + held // BYTES_OF_A_STEP}", "if run.steps < 0:", "    raise run.over(first)")
-    tail.add("add_at(first)", *(f"add_{name}({value})" for name, _, value in scan.columns))
+    tail.add("add_at(first)", *(f"add_{one.name}({one.value})" for one in scan.columns))
     return tail.lines

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from exhume.compiler.emit.c_numbers import unique_name
 from exhume.compiler.emit.reader import Reader
@@ -38,7 +38,8 @@ from exhume.compiler.ir.rows import ReadMethod
 from exhume.compiler.refusal import UnsupportedError
 
 
-class Column(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Column:
     """A column that emitted code fills."""
 
     name: str
@@ -152,7 +153,7 @@ class Scan(Reader):
         with self.lines.block(f"if {self.code(field.condition)}:"):
             self._read_here(field, kind)
         with self.lines.block("else:"):
-            absent = [local for _, _, local in self.columns[before:]] or [self.local(field)]
+            absent = [one.value for one in self.columns[before:]] or [self.local(field)]
             self.lines.add(f"{' = '.join(absent)} = 0")
 
     def _read_here(self, field: Field, kind: Kind) -> None:
@@ -287,8 +288,8 @@ def flat_text(module: Module, type: Type) -> str:
     if type.parent is None:
         scan.base = "base"
     scan.sequence()
-    names = ", ".join(name for name, _, _ in scan.columns)
-    values = "".join(f", {value}" for _, _, value in scan.columns)
+    names = ", ".join(one.name for one in scan.columns)
+    values = "".join(f", {one.value}" for one in scan.columns)
     module.helpers.add("native")
     head = Lines()
     # Expressions with the size of the stream need its start.

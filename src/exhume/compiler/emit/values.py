@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence as Many
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from exhume.compiler.emit.code import Code
 from exhume.compiler.emit.text import BINDS, members, negated
@@ -20,7 +20,8 @@ from exhume.compiler.ir.needs import without_rest
 from exhume.compiler.refusal import UnsupportedError
 
 
-class _Test(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class _Test:
     """The code of one rule of `valid`."""
 
     condition: str

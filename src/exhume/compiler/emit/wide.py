@@ -15,6 +15,7 @@ same for all rows, are read once before them (`outward`).  Types whose rows cann
 
 from __future__ import annotations
 
+import dataclasses
 import re
 
 from exhume.compiler.emit.outward import OutwardScan
@@ -107,8 +108,8 @@ class WideScan(OutwardScan):
         made = self.columns[before:]
         if is_asked and field.value_kind == BYTES:
             raise UnsupportedError("bytes that may be absent are known to objects only")
-        kept = [f"{into} or 0" if is_asked and value == into else value for _, _, value in made]
-        self.columns[before:] = [one._replace(value=value) for one, value in zip(made, kept, strict=True)]
+        kept = [f"{into} or 0" if is_asked and one.value == into else one.value for one in made]
+        self.columns[before:] = [dataclasses.replace(one, value=value) for one, value in zip(made, kept, strict=True)]
         with lines.block("else:"):
             absent = [value for value in kept if value.isidentifier()]
             lines.add(f"{' = '.join([f'there_{into}', *absent])} = 0", *([f"{into} = None"] if is_asked else []))
@@ -320,11 +321,11 @@ class WideScan(OutwardScan):
         Raises `UnsupportedError` if another one has columns of the same names.
         """
         owner = f"{self.exact}{owner}"
-        if any(self.owners.setdefault(name, owner) != owner for name, _, _ in columns):
+        if any(self.owners.setdefault(one.name, owner) != owner for one in columns):
             raise UnsupportedError("two columns of one name")
-        known = {name for name, _, _ in self.sets}
+        known = {one.name for one in self.sets}
         self.sets += [one for one in columns if one.name not in known]
-        self.lines.add(*(f"add_{name}({value})" for name, _, value in columns))
+        self.lines.add(*(f"add_{one.name}({one.value})" for one in columns))
 
     def _many(self, field: Field) -> Numbers | None:
         """Return the numbers of a list whose position alone is kept; None for all other lists."""

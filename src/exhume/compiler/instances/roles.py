@@ -13,7 +13,7 @@ import functools
 import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from exhume.compiler.front import expressions as ex
 from exhume.compiler.front.kinds import Bits, Integer, Kind, SimpleKind, Switch, structures
@@ -25,7 +25,8 @@ from exhume.compiler.refusal import UnsupportedError
 varint: Callable[[Type], list[fixed.Group]] = functools.cache(fixed.varint)
 
 
-class Ending(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Ending:
     """How bytes with a terminator end."""
 
     mark: int
@@ -192,7 +193,8 @@ def uses_of(root: Type) -> dict[Field, FieldUse]:
     return found
 
 
-class _Flow(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class _Flow:
     """A value that is computed from a field, whose roles pass on to that field."""
 
     source: Field

@@ -228,18 +228,18 @@ class StoredValues(Numbers):
 
     def terminated(self, one: Field, scope: Scope, stream: Stream) -> tuple[Raw, int]:
         """Draw bytes with a terminator, up to one that is there already; return them and where reading continues."""
-        mark, include, consume = ending(one)
+        end = ending(one)
         at = scope.at
         held = self.pins.get(("bytes", scope.path))
         if held is None:
-            held = self.memo(scope.path, "bytes", lambda: self.some_unmarked(one, mark))
+            held = self.memo(scope.path, "bytes", lambda: self.some_unmarked(one, end.mark))
         for offset in range(stream.length if stream.size is not None else len(held) + 1):
-            if self.cells.get(at + offset) == mark:
+            if self.cells.get(at + offset) == end.mark:
                 held = held[:offset]
                 break
         if self.room(stream, at, len(held) + 1):
-            self.store(at, held + bytes([mark]))
-        return Raw(at, len(held) + include, scope.path, one, scope), at + len(held) + consume
+            self.store(at, held + bytes([end.mark]))
+        return Raw(at, len(held) + end.included, scope.path, one, scope), at + len(held) + end.passed
 
     def some_unmarked(self, one: Field, mark: int) -> bytes:
         """Return random bytes without the terminator `mark`."""

@@ -365,8 +365,8 @@ class Walk(Evaluator):
         """Read bytes up to a terminator; return them and the offset after it.  Raises `BrokenError` if it is
         missing.
         """
-        mark, include, consume = ending(one)  # the terminator; whether its byte belongs to the value, and is passed
-        stop = self.data.find(bytes([mark]), scope.at, stream.end)
+        end = ending(one)
+        stop = self.data.find(bytes([end.mark]), scope.at, stream.end)
         if stop < 0:
             if one.raw.get("eos-error", True):
                 raise BrokenError(scope.path, scope.at, "short")
@@ -374,7 +374,7 @@ class Walk(Evaluator):
             return Raw(scope.at, size, scope.path, one, scope), stream.end
         size = stop - scope.at
         self.note(one, "terminator", scope, stop + 1, None)
-        return Raw(scope.at, size + include, scope.path, one, scope), stop + consume
+        return Raw(scope.at, size + end.included, scope.path, one, scope), stop + end.passed
 
     def text(self, one: Field, raw: Raw, scope: Scope) -> str:
         """Decode text.  Raises `BrokenError` for bytes that are invalid in its encoding."""
