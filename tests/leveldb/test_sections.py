@@ -25,6 +25,8 @@ from exhume.formats.leveldb.wire import Handle, Handles
 from exhume.io.source import BytesSource
 from exhume.io.tree import MemoryTree
 from exhume.layout.sections import PlacedRun, Section, SectionKind, SectionMap, SectionRun
+from exhume.testing.selftest import files_of
+from tests.archives import OWN
 from tests.leveldb.make_samples import PUT, build_database, build_table, write_files
 from tests.leveldb.test_damage import KEY, table_of
 
@@ -141,6 +143,17 @@ def test_blocks_that_do_not_follow_each_other_are_sections_by_themselves() -> No
     assert not follow(handles[::2], [], 99)
     assert not follow(handles[:0], [], 99)
     assert not follow(handles, [Handle(15, 20)], 99)  # one of them is something else, too
+
+
+def test_a_table_without_its_start_is_described() -> None:
+    """Its footer is read, but no block is where the footer and the index say."""
+    files = files_of(OWN / "leveldb" / "snappy")
+    whole = files["000005.ldb"]
+    for at in range(1, len(whole)):
+        with exhume.inspect(MemoryTree(files | {"000005.ldb": whole[at:]})) as archive:
+            sections = [one for one in archive.sections() if one.span.source == "000005.ldb" and one.parent is None]
+        assert sorted((one.span.start, one.span.end) for one in sections)[0][0] == 0
+        assert max(one.span.end for one in sections) == len(whole) - at
 
 
 def block_of(entries: dict[bytes, bytes]) -> bytes:

@@ -302,7 +302,7 @@ def _padding(table: Table, blocks: list[tuple[int, int, str]], room: int) -> lis
     name) of those before `room`.
     """
     blocks.sort()
-    starts = [*(start for start, _, _ in blocks[1:]), room]
+    starts = [*(start for start, _, _ in blocks[1:]), *([room] if blocks else [])]
     ends = ((stop, start, name) for (_, stop, name), start in zip(blocks, starts, strict=True))
     gaps = [gap for gap in ends if gap[1] > gap[0]]
     if any(name != "data" for _, _, name in gaps) or not table.is_padding([(start, stop) for start, stop, _ in gaps]):
