@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import gzip
+import json
 import re
 import time
 from collections.abc import Callable, Iterator
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -269,3 +271,53 @@ def test_content_that_changes_under_one_etag_is_caught_by_checksums(exhume_cli: 
         codes.add(ran.code)
         assert ran.code == (4 if 0 < swap < seen else 0), (swap, seen, ran.err)
     assert codes == {0, 4}
+
+
+def _large() -> bytes:
+    """A CAF, which has no checksums, with a member between its head and its tail."""
+    sizes = (70_000, 400_000, 300_000)
+    ends = list(accumulate(sizes))
+    places = enumerate(zip([0, *ends], ends, strict=False))
+    files = {f"{number}": {"start_byte": start, "end_byte": end} for number, (start, end) in places}
+    index = json.dumps({"format_version": "1.0", "files": files}, separators=(",", ":")).encode()
+    return bytes(sum(sizes)) + index + len(index).to_bytes(4, "little")
+
+
+def _stated(request: Request, data: bytes, *lines: str) -> Iterator[bytes]:
+    start, end = request.span(len(data))
+    yield head("206 Partial Content", f"Content-Length: {end - start}", *lines)
+    if request.method == "GET":
+        yield data[start:end]
+
+
+def test_a_server_without_etags_states_changes_by_the_time(exhume_cli: Cli, tmp_path: Path) -> None:
+    data = _large()
+    changed = data.replace(b"\0", b"\1")
+
+    def answer(request: Request) -> Iterator[bytes]:
+        start, end = request.span(len(data))
+        later = len(served.requests) > swap
+        time = f"Last-Modified: Sat, 01 Nov 2025 12:00:0{int(later)} GMT"
+        yield from _stated(
+            request, changed if later else data, f"Content-Range: bytes {start}-{end - 1}/{len(data)}", time
+        )
+
+    for swap in (1, 99):
+        with hostile(answer) as served:
+            ran = exhume_cli("cat", f"{served.url}/a.caf", "1", "--storage", "skip_instance_cache=true")
+            assert len(served.requests) >= 2
+        assert (ran.code, "EX-604" in ran.err) == ((0, False) if swap == 99 else (1, True)), (swap, ran.err)
+        assert ran.out == (bytes(400_000) if swap == 99 else b"")
+
+
+def test_a_range_that_is_not_stated_is_not_taken(exhume_cli: Cli) -> None:
+    data = _large()
+
+    def answer(request: Request) -> Iterator[bytes]:
+        start, end = request.span(len(data))
+        stated = (f"Content-Range: bytes {start}-{end - 1}/{len(data)}",) if len(served.requests) < 2 else ()
+        yield from _stated(request, data, 'ETag: "one"', *stated)
+
+    with hostile(answer) as served:
+        ran = exhume_cli("cat", f"{served.url}/a.caf", "1", "--storage", "skip_instance_cache=true")
+    assert (ran.code, ran.out, "EX-602" in ran.err) == (1, b"", True), ran.err

@@ -63,6 +63,19 @@ class _AsyncSource(RemoteSource):
         """Request the bytes `[start, end)`."""
         raise AssertionError("a subclass reads")
 
+    def _check_range(self, text: str, start: int, end: int) -> None:
+        """Raise if `Content-Range` states a different size or range, or none, unless the whole object was requested."""
+        span, _, total = text.removeprefix("bytes ").partition("/")
+        if total.isdigit() and int(total) != self._size:
+            raise self._changed(counted(int(total), "bytes"))
+        if span != f"{start}-{end - 1}" and (span or (start, end) != (0, self._size)):
+            raise RangeNotSupportedError(
+                "server returned a different byte range",
+                span=self.span(start, end),
+                expected=f"{start}-{end - 1}",
+                actual=span or "no Content-Range",
+            )
+
 
 class HttpSource(_AsyncSource):
     """An HTTP(S) object: status, Content-Range and ETag of every answer are checked before its body is read."""
@@ -102,7 +115,8 @@ class HttpSource(_AsyncSource):
             if len(data) != end - start:
                 raise TransientError(f"{counted(len(data), 'bytes')} instead of {end - start}")
             tag = answer.headers.get("ETag")
-            return {"size": size, "ETag": tag, "Last-Modified": written, "edge": (start, data)}
+            identity = {"ETag": tag} if tag else {"LastModified": written}
+            return {"size": size, **identity, "Last-Modified": written, "edge": (start, data)}
 
         found: Mapping[str, Any] | None = attempt(lambda: sync(fs.loop, get), name)
         return found
@@ -139,26 +153,13 @@ class HttpSource(_AsyncSource):
             return body
 
     def _check_identity(self, headers: Mapping[str, str]) -> None:
-        """Raise if the object's ETag changed since the first answer."""
-        known, now = self._identity.get("ETag"), headers.get("ETag")
+        """Raise if the object's ETag changed since the first answer, or, without one, its time of modification."""
+        name = "ETag" if headers.get("ETag") or "ETag" in self._identity else "Last-Modified"
+        now = headers.get(name)
         if now is not None:
-            if known is None:
-                self._identity["ETag"] = now.strip('"')  # the first answer that names it sets it
-            elif known != now.strip('"'):
-                raise self._changed(f"ETag {now}")
-
-    def _check_range(self, text: str, start: int, end: int) -> None:
-        """Raise if `Content-Range` states a different size or range."""
-        span, _, total = text.removeprefix("bytes ").partition("/")
-        if total.isdigit() and int(total) != self._size:
-            raise self._changed(counted(int(total), "bytes"))
-        if span and span != f"{start}-{end - 1}":
-            raise RangeNotSupportedError(
-                "server returned a different byte range",
-                span=self.span(start, end),
-                expected=f"{start}-{end - 1}",
-                actual=span,
-            )
+            key, value = name.replace("-", ""), now.strip('"')
+            if self._identity.setdefault(key, value) != value:  # the first answer that names it sets it
+                raise self._changed(f"{name} {now}")
 
 
 def _with_timeout(fs: Any) -> dict[str, Any]:
@@ -224,9 +225,7 @@ class S3Source(_AsyncSource):
             raise
         async with answer["Body"] as stream:
             self._identity.setdefault("ETag", answer["ETag"].strip('"'))  # the first answer that names it sets it
-            total = answer.get("ContentRange", "").rpartition("/")[2]
-            if total.isdigit() and int(total) != self._size:
-                raise self._changed(counted(int(total), "bytes"))
+            self._check_range(answer.get("ContentRange", ""), start, end)
             body: bytes = await stream.read()
             return body
 
@@ -279,9 +278,7 @@ class GcsSource(_AsyncSource):
         for key, value in identity_of(_generation(headers)).items():
             if self._identity.setdefault(key, value) != value:
                 raise self._changed(f"{key} {value}")
-        total = headers.get("Content-Range", "").rpartition("/")[2]
-        if total.isdigit() and int(total) != self._size:
-            raise self._changed(counted(int(total), "bytes"))
+        self._check_range(headers.get("Content-Range", ""), start, end)
         body: bytes = data
         return body
 
