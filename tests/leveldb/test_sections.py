@@ -146,7 +146,7 @@ def test_blocks_that_do_not_follow_each_other_are_sections_by_themselves() -> No
 
 
 def test_a_table_without_its_start_is_described() -> None:
-    """Its footer is read, but no block is where the footer and the index say."""
+    """Its footer is read, but no block is where footer and index place it."""
     files = dict(files_of(OWN / "leveldb" / "snappy"))
     whole = files["000005.ldb"]
     for at in range(1, len(whole)):
