@@ -330,3 +330,19 @@ def test_fsspec_references(sample: Path, tmp_path: Path, exhume_cli: Callable[..
     (tmp_path / "odd.caf").write_bytes(chunk(index_of(("", 0, 20), ("ok", 20, 64))))
     ran = exhume_cli("export", tmp_path / "odd.caf", "--to", "fsspec-reference", "-o", tmp_path / "odd.json")
     assert ran.code == 3
+
+
+@pytest.mark.parametrize(
+    ("data", "found"),
+    [
+        (b'{"name": "archy", "testling": {"files": "test/*.js", "browsers": []}}\n', False),
+        (b'{"data": {"files": {"main.py": {"size": 12}}, "more": "........................"}}\n', False),
+        (b'{"format_version": "1.10.0", "minecraft:entity": {"description": "............"}}\n', False),
+        (BROKEN["footer-missing"][1], True),
+        (BROKEN["footer-missing"][1][:100], True),
+        (BROKEN["version-3"][1][:-9], True),
+        (BROKEN["version-3"][1].replace(b'"format_version":"3.0",', b"")[:-9], True),
+    ],
+)
+def test_json_with_a_key_of_an_index_is_no_chunk(data: bytes, found: bool) -> None:
+    assert [one.format for one in exhume.identify(data)] == ["caf"] * found

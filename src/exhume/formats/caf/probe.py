@@ -19,8 +19,10 @@ WINDOW = 64 << 10
 LARGE = 256 << 10
 """A larger remote index is not requested just to see how it begins."""
 
-# The start of an index, and the end of an entry in it.
+# The start of an index, one that no other JSON has, a key of an entry, and the end of an entry.
 _KEYS = re.compile(rb'\{\s*"(?:format_version|files)"\s*:')
+_VERSION = re.compile(rb'\{\s*"format_version"\s*:\s*"1\.0"')
+_ENTRY = re.compile(rb'"start_byte"\s*:')
 _ENTRY_END = re.compile(rb'"end_byte"\s*:\s*[0-9]+\s*\}')
 
 
@@ -49,9 +51,11 @@ def probe(source: Source | Tree) -> Identification | None:
             return Identification("caf", 0.99, span, (evidence, "the index starts as both known writers start it"))
         if head.lstrip(b" \t\r\n").startswith(b"{") and (b'"format_version"' in head or b'"files"' in head):
             return Identification("caf", 0.95, span, (evidence, "the index is a JSON object with the right keys"))
-    # Without a footer that fits: keys of an index near the end.
+    # Without a footer that fits: an index near the end, with its version or an entry (other JSON has `files`, too).
     window = source.read_up_to(max(0, size - WINDOW), WINDOW)
     found = _KEYS.search(window)
+    if found and not _ENTRY.search(window, found.end()):
+        found = _VERSION.search(window)
     if found:
         at = source.origin + max(0, size - WINDOW) + found.start()
         return Identification(
