@@ -1,4 +1,4 @@
-"""Range deletions of RocksDB in tables: each counts only between the smallest and the largest key of its table."""
+"""Range deletions of RocksDB: which keys and versions they hide, in tables, in logs, and where the manifest is lost."""
 
 from __future__ import annotations
 
@@ -6,17 +6,23 @@ import random
 import time
 from pathlib import Path
 from shutil import rmtree
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import exhume
+from exhume.formats.leveldb import pykernel
 from exhume.formats.leveldb.comparators import REVERSE, comparator_of
-from exhume.formats.leveldb.deletions import RangeDeletion
-from exhume.formats.leveldb.model import BYTEWISE, TableFile, ValueTypes
+from exhume.formats.leveldb.deletions import Deletions, RangeDeletion
+from exhume.formats.leveldb.kernel import LeveldbRows
+from exhume.formats.leveldb.model import BYTEWISE, Place, Status, TableFile, ValueTypes, Verdict
+from exhume.formats.leveldb.ranges import versions_of
 from exhume.formats.leveldb.reader import LevelDbArchive
 from exhume.formats.leveldb.wire import MAX_SEQUENCE, InternalKey
 from exhume.io.local import LocalTree
-from tests.leveldb.crafted import ours, rewrite_options
+from tests.leveldb.crafted import DELETE, MERGE, PUT, RANGE_DELETE, Crafted, batch, ours, rewrite_options
 from tests.oracles import need
 
 
@@ -113,3 +119,116 @@ def test_the_bounds_of_a_range_deletion(
     low, high = found.bounds(known)
     inside = [byte for byte in b"abcdefghi" if low <= known.rank(bytes([byte]) + stamp) < high]
     assert bytes(inside) == deleted
+
+
+keys = st.binary(max_size=2)
+
+
+@given(st.lists(st.tuples(keys, keys, st.integers(0, 9), st.booleans()), max_size=9), keys, st.integers(0, 9))
+@pytest.mark.parametrize("order", [BYTEWISE, REVERSE])
+def test_the_newest_range_deletion_of_a_key(
+    order: str, drawn: list[tuple[bytes, bytes, int, bool]], wanted: bytes, ceiling: int
+) -> None:
+    """However ranges overlap, and without a comparison with each of them."""
+    known = comparator_of(order)
+    found = [RangeDeletion(low, high, number, 7, closed) for low, high, number, closed in drawn]
+    others = [one._replace(column_family=8, sequence=99) for one in found]
+    deletions = Deletions(found + others, 7, known, ceiling)
+    assert len(deletions.spans) <= 2 * len(found)
+    rank = known.rank(wanted)
+    reaching = [one for one in found if one.bounds(known)[0] <= rank < one.bounds(known)[1]]
+    assert deletions.newest(rank) == max((one.sequence for one in reaching if one.sequence <= ceiling), default=-1)
+
+
+@pytest.mark.parametrize("rows_type", [LeveldbRows, pykernel.LeveldbRows])
+def test_a_range_deletion_with_the_number_of_an_operand(rows_type: Any) -> None:
+    """In a table for ingestion all entries have one number: the operand is newer than what the deletion hides."""
+    place = Place("table", 4, 1, 0, 9, Verdict.GOOD)
+    top = (1 << 64) - 1
+    versions = [(9, MERGE, b"new"), (5, PUT, b"base"), (3, MERGE, b"old")]
+    rows = rows_type()
+    rows.add_items([(b"k", top - (number << 8 | kind), 0, 0, value, place) for number, kind, value in versions])
+    rows.resolve((None, -1, -1), 9, [(b"a", b"c", 9), (b"j", b"l", 9)])
+    assert rows.chains() == [(0, b"k", [(int(ValueTypes.MERGE), b"new")])]
+    assert [one.status for one in versions_of(rows)] == [Status.UNRESOLVED, Status.DELETED, Status.REPLACED]
+
+
+def without_manifest(path: Path) -> None:
+    for file in (path / "CURRENT", *path.glob("MANIFEST-*")):
+        file.unlink()
+
+
+@pytest.mark.parametrize("flushed", [True, False], ids=["in a table", "in a log"])
+def test_range_deletions_without_a_manifest(tmp_path: Path, flushed: bool) -> None:
+    """The rows that they deleted are not recovered."""
+    rocksdict = need("rocksdict")
+    options = rocksdict.Options(raw_mode=True)
+    options.create_if_missing(True)
+    options.set_disable_auto_compactions(True)
+    database = rocksdict.Rdict(str(tmp_path / "db"), options)
+    for number in range(9):
+        database[key(number)] = b"value"
+    database.flush()
+    database.delete_range(key(3), key(6))
+    database.delete_range(key(7), key(7))  # nothing
+    database[key(4)] = b"again"
+    if flushed:
+        database.flush()
+    database.close()
+    rows = {key(number): b"again" if number == 4 else b"value" for number in (0, 1, 2, 4, 6, 7, 8)}
+    assert ours(tmp_path / "db") == rows
+    without_manifest(tmp_path / "db")
+    with LevelDbArchive(LocalTree(tmp_path / "db")) as archive:
+        assert {one.key: one.value for one in archive.database.state(unreferenced=True)} == rows
+        assert [one.key for one in archive.database.state(9, unreferenced=True)] == [key(number) for number in range(9)]
+    report = exhume.salvage(tmp_path / "db", tmp_path / "out")
+    assert ours(tmp_path / "out") == rows
+    assert "range deletions reach over all keys that they name, without the limits of a manifest" in report.notes
+
+
+def test_column_families_without_a_manifest(tmp_path: Path) -> None:
+    """Tables say in their properties to which one they belong: their keys are not those of another."""
+    rocksdict = need("rocksdict")
+    options = rocksdict.Options(raw_mode=True)
+    options.create_if_missing(True)
+    options.set_disable_auto_compactions(True)
+    database = rocksdict.Rdict(str(tmp_path / "db"), options)
+    other = database.create_column_family("other", options)
+    rows = {key(number): b"default" for number in range(5)}
+    for number in range(5):
+        database[key(number)] = b"default"
+    for number in range(3, 8):
+        other[key(number)] = b"other"
+    database.flush()
+    other.flush()
+    other.delete_range(key(0), key(9))
+    other.delete(key(1))
+    other.flush()
+    other.close()
+    database.close()
+    without_manifest(tmp_path / "db")
+    with LevelDbArchive(LocalTree(tmp_path / "db")) as archive:
+        found = list(archive.database.versions())
+        assert {one.value for one in found if one.column_family == 1} == {b"other", b""}
+        state = list(archive.database.state(unreferenced=True))
+        assert {one.key: one.value for one in state} == rows
+        assert {one.place.column_family for one in found} == {0, 1}
+    report = exhume.salvage(tmp_path / "db", tmp_path / "out")
+    assert ours(tmp_path / "out") == rows
+    assert report.lost == {"manifests": 1, "versions in other column families": 6}
+
+
+def test_a_reversed_or_empty_range_deletes_nothing_in_salvage(tmp_path: Path) -> None:
+    """Damage elsewhere makes salvage group all versions of a key."""
+    need("rocksdict")
+    database = Crafted(tmp_path / "db")
+    database.write(
+        batch(10, (PUT, b"b", b"2"), (PUT, b"c", b"3")),
+        batch(12, (RANGE_DELETE, b"b", b"b"), (RANGE_DELETE, b"c", b"d"), (DELETE, b"x")),
+        batch(15, (PUT, b"z", b"9")),
+    )
+    data = database.log.read_bytes()
+    database.log.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+    report = exhume.salvage(tmp_path / "db", tmp_path / "out")
+    assert report.lost
+    assert ours(tmp_path / "out") == {b"a": b"1", b"b": b"2"}

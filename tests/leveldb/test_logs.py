@@ -7,6 +7,7 @@ import struct
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from shutil import rmtree
 from typing import Any
 
 import pytest
@@ -42,7 +43,7 @@ from tests.leveldb.crafted import (
     fragments,
     ours,
 )
-from tests.leveldb.make_samples import build_database
+from tests.leveldb.make_samples import build_database, write_files
 from tests.oracles import need
 
 Cli = Callable[..., Any]
@@ -374,6 +375,21 @@ def test_transactions_that_are_written_before_they_are_committed(tmp_path: Path)
     assert statuses(database.path)[b"u"] == ["prepared", "prepared"]
     assert statuses(database.path)[b"r"] == ["tombstone", "rolled-back"]
     assert warnings(database.path) == []
+
+
+def test_prepared_operations_that_are_in_tables(tmp_path: Path) -> None:
+    """With those policies memory is flushed before a commit: what was not committed is not in the state."""
+    prepared = batch(6, (BEGIN_PERSISTED,), (PUT, b"apple", b"red"), (END, b"t"))
+    for records, apple in (([prepared], b"green"), ([prepared, batch(7, (COMMIT, b"t"))], b"red")):
+        write_files(tmp_path / "db", build_database() | {"000006.log": build_log(records)})
+        rows = {b"apple": apple, b"cherry": b"dark", b"damson": b"blue" * 20}
+        assert ours(tmp_path / "db") == rows
+        assert ("prepared" in statuses(tmp_path / "db")[b"apple"]) is (len(records) == 1)
+        with LevelDbArchive(LocalTree(tmp_path / "db")) as archive:
+            assert {one.key: one.value for one in archive.database.state(9)} == rows
+        exhume.salvage(tmp_path / "db", tmp_path / "out")
+        assert ours(tmp_path / "out") == rows
+        rmtree(tmp_path / "out")
 
 
 @pytest.mark.conformance

@@ -18,11 +18,13 @@ from exhume.errors import FormatError, Span, WriterError
 from exhume.formats.leveldb import checks, table_writer
 from exhume.formats.leveldb import pykernel as rows_pure
 from exhume.formats.leveldb.blocks import build_block, seal_block
+from exhume.formats.leveldb.comparators import comparator_of
+from exhume.formats.leveldb.deletions import Deletions, RangeDeletion
 from exhume.formats.leveldb.kernel import LeveldbRows, block_handles, number_range, table_blocks
 from exhume.formats.leveldb.layout import parse_batch, parse_internal_key, parse_tail, whole_handle
 from exhume.formats.leveldb.layout_facts import user_key
 from exhume.formats.leveldb.log import BLOCK, LogReader
-from exhume.formats.leveldb.model import Place, Status, Verdict, Version
+from exhume.formats.leveldb.model import BYTEWISE, Place, Status, Verdict, Version
 from exhume.formats.leveldb.ranges import versions_of
 from exhume.formats.leveldb.table import Table
 from exhume.formats.leveldb.table_writer import TableWriter, build_batch, build_log
@@ -152,7 +154,11 @@ histories = st.lists(
 )
 
 
-wiped = st.lists(st.tuples(st.binary(max_size=2), st.binary(max_size=2), st.integers(0, 9)), max_size=2)
+def spans(drawn: list[tuple[bytes, bytes, int]]) -> list[tuple[bytes, bytes, int]]:
+    return Deletions([RangeDeletion(*one, 5) for one in drawn], 5, comparator_of(BYTEWISE), 9).spans
+
+
+wiped = st.lists(st.tuples(st.binary(max_size=2), st.binary(max_size=2), st.integers(0, 9)), max_size=4).map(spans)
 texts = st.one_of(st.binary(max_size=9), st.text(max_size=9).map(str.encode), st.sampled_from([b"\\", b"\x7f\xc3\x28"]))
 
 

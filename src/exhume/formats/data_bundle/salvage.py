@@ -22,7 +22,7 @@ from exhume.formats.data_bundle.reader import open_archive
 from exhume.formats.data_bundle.shard import Shard
 from exhume.formats.data_bundle.writer import DataBundleWriter
 from exhume.formats.leveldb.model import Status, Verdict
-from exhume.formats.leveldb.salvage import verified_how
+from exhume.formats.leveldb.survivors import verified_how
 from exhume.io.files import safe_parts
 from exhume.io.output.atomic import AtomicFile
 from exhume.io.output.tree import OutputTree

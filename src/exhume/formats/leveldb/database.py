@@ -15,14 +15,14 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from exhume.errors import ExhumeError
 from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.batches import LoadedLog
 from exhume.formats.leveldb.checks import Report
-from exhume.formats.leveldb.deletions import RangeDeletion
+from exhume.formats.leveldb.deletions import Deletions, RangeDeletion
 from exhume.formats.leveldb.files import DbFile
 from exhume.formats.leveldb.forensics import TableSurvey, forensic_items, survey_table
 from exhume.formats.leveldb.kernel import LeveldbRows
@@ -144,7 +144,7 @@ class Database(LiveDatabase):
             family: self._runs(family, {log.number: log.items.get(family) for log in state.logs})
             for family in state.families
         }
-        return Sources(runs, state.last_sequence, state.ranges, resolver)
+        return Sources(runs, state.last_sequence, self._deletions(state.ranges, state.last_sequence), resolver)
 
     def _forensic_rows(self, sources: Sources, state: LiveState, report: Report) -> Iterator[LeveldbRows]:
         """Yield the versions in live files that can be read, past any damage."""
@@ -176,7 +176,7 @@ class Database(LiveDatabase):
         logs = [self.load_log(f, report) for f in self.logs(Role.LIVE)]
         # Without a manifest, no number is too high to be part of the state.
         known = (self.manifest.last_sequence or 0) if self.manifest else MAX_SEQUENCE
-        ranges = [r for log in logs for r in log.ranges] + self._table_deletions(report)
+        ranges = [r for log in logs for r in log.ranges] + self._table_deletions(report, Role.LIVE)
         families = {f.column_family for f in self.tables(Role.LIVE)} | {n for log in logs for n in log.items}
         return LiveState(logs, max([known, *(log.last_sequence for log in logs)]), ranges, sorted(families))
 
@@ -189,8 +189,9 @@ class Database(LiveDatabase):
             for part in parts_of(items):
                 yield unused_rows(family, part, status, report, lean=lean)
         milder = checks.of_unused(report)
-        for items in self._table_items(self.tables(Role.OBSOLETE, Role.ORPHAN), milder):
-            yield unused_rows(0, items, Status.UNREFERENCED, milder, lean=lean)
+        for file in self.tables(Role.OBSOLETE, Role.ORPHAN):
+            for items in self._table_items([file], milder):
+                yield unused_rows(self.family_of(file), items, Status.UNREFERENCED, milder, lean=lean)
 
     def _forensic_runs(self, files: list[DbFile], report: Report) -> list[Iterable[list[Item]]]:
         """Return the readable items of tables as sorted runs, as few as possible.
@@ -252,29 +253,26 @@ class Database(LiveDatabase):
         if now:
             yield from (v for v in versions if v.status in CURRENT_STATE)
             return
+        found: list[Version] = []
         if unreferenced:  # those come last, file by file
-            versions = iter(sorted(versions, key=self.version_key))
-        ranges = list(self.live_state(checks.ignore).ranges)
+            found = sorted(versions, key=self.version_key)
+            versions = iter(found)
+        deletions = self.deletions(found, MAX_SEQUENCE if sequence is None else sequence, unreferenced=unreferenced)
         # By the first three parts of the sort key: column family, whether the key is invalid, key.
-        for (family, *_), group in itertools.groupby(versions, lambda version: self.version_key(version)[:3]):
+        for _, group in itertools.groupby(versions, lambda version: self.version_key(version)[:3]):
             # The newest version up to `sequence`; if it is a merge operand, also the older ones down to a base value.
             chain: list[Version] = []
             for version in group:  # newest first
-                key = version.key
                 if (sequence is not None and version.sequence > sequence) or version.status in UNCOMMITTED:
                     continue
                 if version.value_type == RANGE:
-                    ranges.append(RangeDeletion(key, version.value, version.sequence, family))
                     continue
                 if version.value_type == ValueTypes.MERGE and version.status in CURRENT_STATE:
                     continue  # the computed value: its operands follow, and those up to `sequence` are used
                 if chain and version.sequence == chain[-1].sequence:
                     continue  # another copy
                 # Deleted, by an entry of the key or by a range deletion: nothing older counts.
-                if version.value_type in DELETIONS or any(
-                    r.column_family == family and version.sequence < r.sequence and self.covers(r, key)
-                    and (sequence is None or r.sequence <= sequence) for r in ranges
-                ):  # fmt: skip
+                if version.value_type in DELETIONS or self.is_wiped(version, deletions):
                     break
                 chain.append(version)
                 if version.value_type != ValueTypes.MERGE:  # a base value
@@ -298,11 +296,32 @@ class Database(LiveDatabase):
         status = Status.LIVE if head.status is Status.OPERAND and head.superseded_by is None else head.status
         return head._replace(value=value, status=status)
 
-    def covers(self, deleted: RangeDeletion, key: bytes) -> bool:
-        """Whether a key is in a deleted range, compared as in its column family."""
-        order = self.order(deleted.column_family)
-        low, high = deleted.bounds(order)
-        return bool(low <= order.rank(key + bytes(order.timestamp)) < high)  # versions have no timestamp in their key
+    def deletions(
+        self, found: Iterable[Version], ceiling: int = MAX_SEQUENCE, *, unreferenced: bool = False
+    ) -> dict[int, Deletions]:
+        """Return the range deletions of live files up to a sequence number, by column family.
+
+        With `unreferenced`, also those among the versions `found`, which come from logs, and those of tables that the
+        database no longer uses: without a manifest, they reach over all keys that they name.
+        """
+        ranges = self.live_state(checks.ignore).ranges
+        if unreferenced:
+            ranges = ranges + [
+                RangeDeletion(one.key, one.value, one.sequence, one.column_family)
+                for one in found
+                if one.value_type == RANGE and one.status not in UNCOMMITTED
+            ]
+            ranges += self._table_deletions(checks.ignore, Role.OBSOLETE, Role.ORPHAN)
+        return self._deletions(ranges, ceiling)
+
+    def is_wiped(self, version: Version, deletions: Mapping[int, Deletions]) -> bool:
+        """Whether a range deletion hides a version."""
+        found = deletions.get(version.column_family)
+        if found is None:
+            return False
+        order = self.order(version.column_family)
+        # Versions have no timestamp in their key.
+        return found.newest(order.rank(version.key + bytes(order.timestamp))) > version.sequence
 
     def version_key(self, version: Version) -> Any:
         """Return the sort key of a version: column family, whether the key is invalid, key, newest first."""

@@ -8,6 +8,10 @@ Spec: RocksDB db/range_tombstone_fragmenter.h, db/range_del_aggregator.h.
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections.abc import Iterable
+from heapq import heappop, heappush
+from operator import itemgetter
 from typing import Any
 
 from exhume.formats.leveldb import layout
@@ -15,6 +19,9 @@ from exhume.formats.leveldb.comparators import Comparator
 from exhume.formats.leveldb.model import TableFile
 from exhume.formats.leveldb.wire import MAX_SEQUENCE
 from exhume.tuples import NamedTuple
+
+Span = tuple[Any, Any, int]
+"""A range as `low <= rank of a key < high`, and the sequence number of the newest deletion that reaches over it."""
 
 
 class RangeDeletion(NamedTuple):
@@ -49,3 +56,43 @@ class RangeDeletion(NamedTuple):
             # The number of the largest key is the highest one where the table ends before that key.
             stop, closed = largest.user_key, largest.sequence != MAX_SEQUENCE
         return self._replace(first=first, stop=stop, closed=closed)
+
+
+class Deletions:
+    """The range deletions of a column family up to the sequence number `ceiling`, to look keys up by their ranks."""
+
+    def __init__(self, found: Iterable[RangeDeletion], family: int, order: Comparator, ceiling: int) -> None:
+        """Divide the ranges of deletions where they overlap."""
+        self.spans: list[Span] = _divided(
+            (*one.bounds(order), one.sequence)
+            for one in found
+            if one.column_family == family and one.sequence <= ceiling
+        )
+        """In order and without overlap."""
+
+    def newest(self, rank: Any) -> int:
+        """Return the sequence number of the newest deletion that reaches over a key; -1 without one."""
+        at = bisect_right(self.spans, rank, key=itemgetter(1))
+        return self.spans[at][2] if at < len(self.spans) and self.spans[at][0] <= rank else -1
+
+
+def _divided(found: Iterable[Span]) -> list[Span]:
+    """Return ranges without overlap in place of some that may overlap, each with the highest of their numbers."""
+    ranges = sorted((one for one in found if one[0] < one[1]), key=itemgetter(0))
+    out: list[Span] = []
+    open_ones: list[tuple[int, Any]] = []  # a heap of (negative number, high) of ranges that began before `at`
+    at: Any = None
+    for low, high, number in [*ranges, (None, None, 0)]:
+        # The ranges that are open reach up to `low`, or end before it; after the last one there is no `low`.
+        while open_ones and (low is None or at < low):
+            top, end = open_ones[0]
+            if end <= at:
+                heappop(open_ones)
+                continue
+            stop = end if low is None or end < low else low
+            out.append((at, stop, -top))
+            at = stop
+        if low is not None:
+            at = low
+            heappush(open_ones, (-number, high))
+    return out

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from exhume.errors import ExhumeError, Span
@@ -41,7 +41,8 @@ from exhume.formats.leveldb.names import (
     plain_names,
 )
 from exhume.formats.leveldb.replay import Replay
-from exhume.formats.leveldb.table import Table
+from exhume.formats.leveldb.table import Table, property_number
+from exhume.formats.leveldb.table_index import FAMILY_ID, NO_FAMILY
 from exhume.formats.leveldb.values import (
     MOST_OPTIONS,
     Operator,
@@ -118,6 +119,8 @@ class DatabaseDirectory:
         """Live logs, by file name; None: not read yet."""
         self._prepared: list[Unused] = []
         """Writes of transactions in live logs that were neither committed nor rolled back."""
+        self._uncommitted: frozenset[int] = frozenset()
+        """Their sequence numbers, as far as tables may have such writes."""
         self._confirmed = False
         """Whether `confirm_manifest` is done."""
         self.unresolved: set[str] = set()
@@ -229,9 +232,20 @@ class DatabaseDirectory:
 
     def _named_order(self, file: DbFile) -> Comparator | None:
         """The comparator that the properties of a table name; None if they name none."""
-        table = Table(self.source(file.name), limits=self.limits)
-        name = table.comparator_name(table.properties(checks.ignore)) if table.footer_or_none() is not None else ""
+        name = Table.comparator_name(self._properties(file))
         return comparator_of(name) if name else None
+
+    def _properties(self, file: DbFile) -> Mapping[str, bytes]:
+        """The properties of a table as far as they can be read."""
+        table = Table(self.source(file.name), limits=self.limits)
+        return table.properties(checks.ignore) if table.footer_or_none() is not None else {}
+
+    def family_of(self, file: DbFile) -> int:
+        """The column family of a table: as the manifest states it, and as its properties do where it is not live."""
+        if file.role is Role.LIVE or file.column_family:
+            return file.column_family
+        stated = property_number(self._properties(file).get(FAMILY_ID, b"")) or 0
+        return stated if stated < NO_FAMILY else 0
 
     @cached_property
     def _apparent_order(self) -> Comparator:
@@ -337,8 +351,9 @@ class DatabaseDirectory:
             if found is None:
                 found = self._tables[file.name] = Table(
                     self.source(file.name), file.number, level=file.level, referenced=file.role is Role.LIVE,
-                    column_family=file.column_family, largest_sequence=file.largest_sequence,
+                    column_family=self.family_of(file), largest_sequence=file.largest_sequence,
                     comparator=self.order_of(file), limits=self.limits,
+                    hidden=self._hidden if file.role is Role.LIVE else frozenset,
                 )  # fmt: skip
             return found
 
@@ -373,7 +388,13 @@ class DatabaseDirectory:
                 replay = self._replay()
                 self._logs = {file.name: self._loaded(file, replay) for file in self.logs(Role.LIVE)}
                 self._prepared = list(replay.prepared())  # complete only after the last log
+                self._uncommitted = replay.uncommitted()
             return self._logs
+
+    def _hidden(self) -> frozenset[int]:
+        """The sequence numbers of entries in live tables that were prepared and never committed."""
+        self._live_logs()
+        return self._uncommitted
 
     def _loaded(self, file: DbFile, replay: Replay) -> LoadedLog:
         """The rows of a log, or of the blob file that takes its place."""

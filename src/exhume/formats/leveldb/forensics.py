@@ -78,7 +78,7 @@ def forensic_items(table: Table, rank: int, report: Report) -> Iterator[list[Ite
             if last is not None and last[:2] != items[0][:2] and not table.follows(last, items[0]):
                 report(checks.KEY_ORDER, "a block starts before the end of the previous one", span=block.span)
             last = items[-1]
-            yield items
+            yield table.shown(items)
 
 
 def readable_blocks(table: Table, report: Report) -> Iterator[TableBlock | LargeBlock]:

@@ -26,7 +26,7 @@ from exhume.findings import CappedFindings, Finding
 from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.checks import Report
 from exhume.formats.leveldb.comparators import Comparator
-from exhume.formats.leveldb.deletions import RangeDeletion
+from exhume.formats.leveldb.deletions import Deletions, RangeDeletion
 from exhume.formats.leveldb.directory import DatabaseDirectory
 from exhume.formats.leveldb.files import DbFile
 from exhume.formats.leveldb.kernel import LeveldbRows, LogItems
@@ -49,6 +49,8 @@ RANGE = int(ValueTypes.RANGE_DELETION)
 
 class LiveDatabase(DatabaseDirectory):
     """A database whose live state can be read.  Thread-safe."""
+
+    _last_deletions: tuple[int, dict[int, Deletions]] | None = None  # see `_deletions_as_of`
 
     def get(self, key: bytes, *, sequence: int | None = None, column_family: int = 0) -> bytes | None:
         """The live value of a key (as of `sequence`), None when there is none.  Raises at any damage on the way."""
@@ -109,7 +111,7 @@ class LiveDatabase(DatabaseDirectory):
         at the first damage on the way.
         """
         self.require_sound()
-        last, deletions = self.last_sequence(), self.range_deletions()
+        last, deletions = self.last_sequence(), self._deletions_as_of(self.last_sequence())
         runs: dict[int, list[Run]] = {}
         chosen = self.live_families() if families is None else families
         for family in chosen:
@@ -135,9 +137,8 @@ class LiveDatabase(DatabaseDirectory):
             item for f in self.tables(Role.LIVE) if f.column_family == family for item in self.table(f).items(f.number)
         ]
         items += [item for f in self.logs(Role.LIVE) for item in self._live_items(f, family) or ()]
-        ranges = [one for one in self.range_deletions() if one.sequence <= ceiling]
         resolver = self.resolve_large if lean else self.resolve_value
-        sources = Sources({}, ceiling, ranges, resolver, live=True, lean=lean)
+        sources = Sources({}, ceiling, self._deletions_as_of(ceiling), resolver, live=True, lean=lean)
         rows = sources.ordered(family, items, self.order(family))
         rows.choose(True, start, stop, None)
         odd = rows.cut(PUT_FLAGS)  # (number of the place, type) of the first version whose type is not known
@@ -202,12 +203,7 @@ class LiveDatabase(DatabaseDirectory):
         `ceiling` is the highest visible sequence number. Deleted keys are omitted. Merge operands are collected up to
         their base value and resolved together.
         """
-        order = self.order(column_family)
-        ranges = [
-            (*one.bounds(order), one.sequence)
-            for one in self.range_deletions()
-            if one.column_family == column_family and one.sequence <= ceiling
-        ]
+        deleted = self._deletions_as_of(ceiling).get(column_family)
         last: bytes | None = None
         chain: list[Item] = []  # merge operands of the last key, newest first, while there may be more
         for item in self._merged(start, stop, column_family):
@@ -226,9 +222,7 @@ class LiveDatabase(DatabaseDirectory):
                 continue
             last = key
             # Whether the key has no value from here on down.
-            gone = kind in DELETIONS or (
-                ranges and any(first <= key < end and wiped > number for first, end, wiped in ranges)
-            )
+            gone = kind in DELETIONS or (deleted is not None and deleted.newest(key) > number)
             if not gone and kind not in checks.KNOWN_PUTS:
                 checks.raise_rule(checks.VALUE_TYPE, span=place.span, actual=kind)
             if not gone and kind == ValueTypes.MERGE:
@@ -277,18 +271,30 @@ class LiveDatabase(DatabaseDirectory):
     @cached_property
     def _range_deletions(self) -> list[RangeDeletion]:
         """The range deletions of live logs and tables; LevelDB's tables have none."""
-        return [r for f in self.logs(Role.LIVE) for r in self.load_log(f).ranges] + self._table_deletions(checks.strict)
+        out = [r for f in self.logs(Role.LIVE) for r in self.load_log(f).ranges]
+        return out + self._table_deletions(checks.strict, Role.LIVE)
 
-    def _table_deletions(self, report: Report) -> list[RangeDeletion]:
-        """Return the range deletions of live tables, each as far as it counts."""
+    def _deletions(self, found: list[RangeDeletion], ceiling: int) -> dict[int, Deletions]:
+        """Return range deletions up to a sequence number by their column family, to look keys up."""
+        families = {one.column_family for one in found}
+        return {family: Deletions(found, family, self.order(family), ceiling) for family in families}
+
+    def _deletions_as_of(self, ceiling: int) -> dict[int, Deletions]:
+        """Return the range deletions of live files up to a sequence number; those of the last call are kept."""
+        if self._last_deletions is None or self._last_deletions[0] != ceiling:
+            self._last_deletions = ceiling, self._deletions(self.range_deletions(), ceiling)
+        return self._last_deletions[1]
+
+    def _table_deletions(self, report: Report, *roles: Role) -> list[RangeDeletion]:
+        """Return the range deletions of tables in some roles, those of live ones as far as they count."""
         out: list[RangeDeletion] = []
         stated = {one.number: one for one in self.manifest.tables} if self.manifest else {}
-        for file in self.tables(Role.LIVE):
+        for file in self.tables(*roles):
             table = self.table(file)
             footer = table.footer if report is checks.strict else table.footer_or_none()
             if footer is None or footer.family != "rocksdb":  # LevelDB has none
                 continue
-            found = [RangeDeletion(*one, file.column_family) for one in table.range_deletions(report)]
+            found = [RangeDeletion(*one, table.column_family) for one in table.range_deletions(report)]
             if file.number in stated and self.order(file.column_family).known:
                 found = [one.within(stated[file.number], self.order(file.column_family)) for one in found]
             out += found

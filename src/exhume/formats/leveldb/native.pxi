@@ -204,6 +204,9 @@ def find_blocks(bytes data not None):
     return out
 
 
+from bisect import bisect_right
+from operator import itemgetter
+
 from libc.stdlib cimport qsort
 
 # Versions of keys as columns.  The pure-Python one, with the documentation, is `exhume.formats.leveldb.pykernel`.
@@ -582,37 +585,50 @@ cdef class LeveldbRows:  # see the class of this name in pykernel.py
         """Merge the runs and set the status of each row; return the state for the rows that follow.
 
         `state` is (key, sequence number, type) of the newest visible version of the last key; `ranges` are range deletions
-        as (first key, key they end before, sequence number, column family).  Versions above `last_sequence` are beyond
-        the state.
+        as (first key, key they end before, sequence number), in order and without overlap.  Versions above
+        `last_sequence` are beyond the state.
         """
-        cdef Py_ssize_t total = len(self.runs), number, range_count = len(ranges)
+        cdef Py_ssize_t total = len(self.runs), number, low, high, range_count = 0, at = 0
         cdef Py_ssize_t* starts = <Py_ssize_t*>malloc((total + 1) * sizeof(Py_ssize_t))
         cdef LdbRow* spare = <LdbRow*>malloc((self.count if total > 1 else 0) * sizeof(LdbRow) + 1)
-        cdef LdbRange* wiping = <LdbRange*>malloc((range_count + 1) * sizeof(LdbRange))
+        cdef LdbRange* wiping = NULL
+        cdef LdbRow* last
         cdef bytes key, first, stop
         cdef chars newest = NULL
         cdef int64_t newest_size = 0, newer = -1
         cdef int newer_kind = -1
         try:
-            if starts == NULL or spare == NULL or wiping == NULL:
+            if starts == NULL or spare == NULL:
                 raise MemoryError
             for number in range(total):
                 starts[number] = self.runs[number]
             starts[total] = self.count
+            if total > 1:
+                with nogil:
+                    self.merge(starts, 0, total, spare)
+            # Only range deletions that reach over these rows are needed: `[low, high)`.
+            low, high = 0, len(ranges)
+            if high and self.count:
+                first = PyBytes_New(<const char*>self.key(self.rows), self.rows.key_size)
+                last = self.rows + self.count - 1
+                stop = PyBytes_New(<const char*>self.key(last), last.key_size)
+                low, high = bisect_right(ranges, first, key=itemgetter(1)), bisect_right(ranges, stop, key=itemgetter(0))
+            range_count = max(high - low, 0)
+            wiping = <LdbRange*>malloc((range_count + 1) * sizeof(LdbRange))
+            if wiping == NULL:
+                raise MemoryError
             for number in range(range_count):
-                first, stop = ranges[number][0], ranges[number][1]
+                first, stop = ranges[low + number][0], ranges[low + number][1]
                 wiping[number].first, wiping[number].first_size = first, len(first)
                 wiping[number].stop, wiping[number].stop_size = stop, len(stop)
-                wiping[number].sequence = ranges[number][2]
+                wiping[number].sequence = ranges[low + number][2]
             key, newer, newer_kind = state
             if key is not None:
                 newest, newest_size = key, len(key)
             with nogil:
-                if total > 1:
-                    self.merge(starts, 0, total, spare)
                 for number in range(self.count):
                     self.judge(self.rows + number, &newest, &newest_size, &newer, &newer_kind, last_sequence,
-                               wiping, range_count)
+                               wiping, range_count, &at)
             self.runs = [0] if self.count else []
             return None if newest == NULL else PyBytes_New(<const char*>newest, newest_size), newer, newer_kind
         finally:
@@ -621,15 +637,14 @@ cdef class LeveldbRows:  # see the class of this name in pykernel.py
             free(wiping)
 
     cdef inline void judge(self, LdbRow* row, chars* newest, int64_t* newest_size, int64_t* newer, int* newer_kind,
-                           uint64_t last_sequence, const LdbRange* wiping, Py_ssize_t ranges) noexcept nogil:
+                           uint64_t last_sequence, const LdbRange* wiping, Py_ssize_t ranges, Py_ssize_t* at) noexcept nogil:
         """Set the status of a row; `newest`, `newer` and `newer_kind` are key, sequence number and type of the next newer
-        visible version, and are those of the row afterwards.  `wiping` are the range deletions.  `pykernel.judge` does the
-        same.
+        visible version, and are those of the row afterwards.  `wiping` are the range deletions; those before `at` end before
+        the row's key, as rows come in order.  `pykernel.judge` does the same.
         """
         cdef uint64_t sequence = ~row.inverted >> 8
         cdef int kind = <int>(~row.inverted & 0xFF)
         cdef int64_t wiped = -1
-        cdef Py_ssize_t number
         cdef chars key = self.key(row)
         if newest[0] == NULL or compare(key, row.key_size, newest[0], newest_size[0]) != 0:
             newest[0], newest_size[0], newer[0], newer_kind[0] = key, row.key_size, -1, -1
@@ -641,18 +656,19 @@ cdef class LeveldbRows:  # see the class of this name in pykernel.py
             row.status = LDB_TOMBSTONE
             return
         # `wiped`: the number of the newest range deletion that hides the row, -1 without one.
-        for number in range(ranges):
-            if (
-                wiping[number].sequence > <int64_t>sequence and wiping[number].sequence > wiped
-                and compare(wiping[number].first, wiping[number].first_size, key, row.key_size) <= 0
-                and compare(key, row.key_size, wiping[number].stop, wiping[number].stop_size) < 0
-            ):
-                wiped = wiping[number].sequence
+        while at[0] < ranges and compare(wiping[at[0]].stop, wiping[at[0]].stop_size, key, row.key_size) <= 0:
+            at[0] += 1
+        if (
+            at[0] < ranges and wiping[at[0]].sequence > <int64_t>sequence
+            and compare(wiping[at[0]].first, wiping[at[0]].first_size, key, row.key_size) <= 0
+        ):
+            wiped = wiping[at[0]].sequence
         row.newer = newer[0]
         if deletes(kind):
             row.status = LDB_TOMBSTONE
-        # Replaced or deleted by the newer version, unless a range deletion came before that one.
-        elif row.newer >= 0 and not (wiped >= 0 and wiped < row.newer):
+        # Replaced or deleted by the newer version, unless a range deletion came before that one, or with its number
+        # (tables for ingestion).
+        elif row.newer >= 0 and not (wiped >= 0 and wiped <= row.newer):
             row.status = LDB_REPLACED
             if newer_kind[0] & LDB_CHAINED:
                 row.status = LDB_OPERAND

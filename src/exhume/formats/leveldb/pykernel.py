@@ -108,12 +108,11 @@ class LeveldbRows:
     def resolve(self, state: State, last_sequence: int, ranges: Sequence[tuple[bytes, bytes, int]]) -> State:
         """Merge the runs (among equals, those of earlier runs come first), and determine each status.
 
-        `ranges` are range deletions: first key, key they end before, sequence number.  `state` comes from the rows
-        before, and is returned for those that follow.
+        `ranges` are range deletions, in order and without overlap: first key, key they end before, sequence number.
+        `state` comes from the rows before, and is returned for those that follow.
         """
-        self._rows.sort(key=lambda row: (row[0], row[2]))
-        after: State = judge(self._rows, state, last_sequence, ranges)
-        return after
+        self._rows.sort(key=itemgetter(0, 2))
+        return judge(self._rows, state, last_sequence, ranges)  # type: ignore[no-any-return]
 
     def chains(self) -> list[tuple[int, bytes, list[tuple[int, bytes]]]]:
         """The number and the key of each row without a value, and the versions that make its value, newest first.
@@ -255,27 +254,27 @@ class LeveldbRows:
 def judge(rows: list[list[Any]], state: Any, last_sequence: int, ranges: Sequence[tuple[Any, Any, int]]) -> Any:
     """Set the statuses of sorted rows (`LeveldbRows._rows`) as its `resolve` does; keys may be anything sortable."""
     key, newer, newer_kind = state
+    at = 0  # those before it end before the row's key
     for row in rows:  # the indexes are those of `LeveldbRows._rows`
         packed = _TOP - row[2]
         sequence, kind = packed >> 8, packed & 0xFF
         if row[0] != key:
             key, newer, newer_kind = row[0], -1, -1
         row[6] = NO_NEWER
-        if sequence > last_sequence:
-            row[5] = BEYOND
-            continue
-        if kind == ValueTypes.RANGE_DELETION:
-            row[5] = TOMBSTONE
+        if sequence > last_sequence or kind == ValueTypes.RANGE_DELETION:
+            row[5] = BEYOND if sequence > last_sequence else TOMBSTONE
             continue
         # `wiped`: the number of the newest range deletion that hides the row, -1 without one.
-        wiped = max((r[2] for r in ranges if r[0] <= row[0] < r[1] and r[2] > sequence), default=-1)
+        while at < len(ranges) and ranges[at][1] <= row[0]:
+            at += 1
+        wiped = ranges[at][2] if at < len(ranges) and ranges[at][0] <= row[0] and ranges[at][2] > sequence else -1
         row[6] = newer
         if kind in DELETIONS:
             row[5] = TOMBSTONE
-        # Replaced or deleted by the newer version, unless a range deletion (`wiped`) came before that one.
-        elif newer >= 0 and not 0 <= wiped < newer:
-            chained = newer_kind & _CHAINED
-            row[5] = OPERAND if chained else DELETED if newer_kind in DELETIONS else REPLACED
+        # Replaced or deleted by the newer version, unless a range deletion came before that one, or with its number
+        # (tables for ingestion).
+        elif newer >= 0 and not 0 <= wiped <= newer:
+            row[5] = OPERAND if newer_kind & _CHAINED else DELETED if newer_kind in DELETIONS else REPLACED
         elif wiped >= 0:
             row[5], row[6] = DELETED, wiped
         else:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from heapq import merge
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -21,10 +21,10 @@ from exhume.findings import Finding, Severity
 from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.blocks import codec_name
 from exhume.formats.leveldb.checks import Report
-from exhume.formats.leveldb.comparators import Comparator, comparator_of
-from exhume.formats.leveldb.deletions import RangeDeletion
+from exhume.formats.leveldb.comparators import Comparator
+from exhume.formats.leveldb.deletions import Deletions, Span
 from exhume.formats.leveldb.kernel import LeveldbRows, LogItems
-from exhume.formats.leveldb.model import BYTEWISE, PUTS, Place, Role, Status, Version, VersionExtra, type_name
+from exhume.formats.leveldb.model import PUTS, Place, Role, Status, Version, VersionExtra, type_name
 from exhume.formats.leveldb.table import Item, Table, merge_runs, parts_of, whole_keys
 from exhume.formats.leveldb.values import SEQUENCE, Resolver, add_items, settle_chains, settle_older
 from exhume.formats.leveldb.wire import key_text
@@ -73,12 +73,12 @@ class Sources(NamedTuple):
     `families` has sorted items of logs and tables for each column family, in the order of their file numbers. With
     `live`, only live versions are wanted, and their types must be known. `resolver` makes values of merge operands and
     references; with `older`, also of those of versions that are not live.  Versions above `last_sequence` are not part
-    of the state; `deletions` are range deletions of all column families.
+    of the state; `deletions` are the range deletions of column families that have any.
     """
 
     families: dict[int, list[Run]]
     last_sequence: int
-    deletions: list[RangeDeletion]
+    deletions: Mapping[int, Deletions]
     resolver: Resolver
     live: bool = False
     older: bool = False
@@ -92,25 +92,21 @@ class Sources(NamedTuple):
 
         The rows have all versions of each of their keys.
         """
-        state = rows.resolve(state, self.last_sequence, self.deletions_of(rows.family, comparator_of(BYTEWISE)))
+        state = rows.resolve(state, self.last_sequence, self.spans_of(rows.family))
         self._settle(rows)
         return state
 
     def ordered(self, family: int, items: Iterable[Item], order: Comparator) -> LeveldbRows:
         """All versions of a column family in the order of a comparator, each with its status and its value."""
         rows = LeveldbRows(family)
-        state = self.last_sequence, self.deletions_of(family, order)
+        state = self.last_sequence, self.spans_of(family)
         add_ordered(rows, items, order, *state, lean=self.lean, report=self.report)
         self._settle(rows)
         return rows
 
-    def deletions_of(self, family: int, order: Comparator) -> list[tuple[Any, Any, int]]:
-        """The range deletions of a column family that are part of the state: their bounds and sequence numbers."""
-        return [
-            (*one.bounds(order), one.sequence)
-            for one in self.deletions
-            if one.column_family == family and one.sequence <= self.last_sequence
-        ]
+    def spans_of(self, family: int) -> list[Span]:
+        """The ranges of keys in a column family that deletions reach over."""
+        return self.deletions[family].spans if family in self.deletions else []
 
     def _settle(self, rows: LeveldbRows) -> None:
         """Resolve merge operands, then keep the live rows or settle the older versions."""
@@ -264,14 +260,14 @@ def add_ordered(
     items: Iterable[Item],
     order: Comparator,
     last_sequence: int,
-    ranges: Sequence[tuple[Any, Any, int]],
+    ranges: Sequence[Span],
     *,
     lean: bool = False,
     report: Report | None = None,
 ) -> None:
     """Add versions in the order of a comparator, each with its status; keys without their timestamps, which are extras.
 
-    `ranges` are those of `Sources.deletions_of`, `lean` and `report` those of `add_items`.
+    `ranges` are those of `Sources.spans_of`, `lean` and `report` those of `add_items`.
     """
     from exhume.formats.leveldb.pykernel import judge
 

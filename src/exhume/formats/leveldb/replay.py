@@ -129,6 +129,10 @@ class Replay:
         for pending in self._prepared.values():
             yield from _unused(Status.PREPARED, pending)
 
+    def uncommitted(self) -> frozenset[int]:
+        """The sequence numbers of these operations that the database applied, so that tables may have them."""
+        return frozenset(one.sequence for pending in self._prepared.values() for one in pending if one.log)
+
     def _read(
         self, source: Source, file: DbFile, log: LoadedLog, make: Callable[[], LogItems]
     ) -> tuple[list[LogBatch | WriteBatches], list[LogBatch], dict[int, int]]:

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_right
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
-from itertools import chain, groupby, pairwise
-from operator import attrgetter, itemgetter
+from itertools import chain, pairwise
+from operator import itemgetter
 from pathlib import Path
-from typing import Any
 
 from exhume.archive import Progress, no_progress
 from exhume.counts import counted
@@ -25,21 +23,21 @@ from exhume.formats.leveldb.blobs import BlobFile
 from exhume.formats.leveldb.database import Database
 from exhume.formats.leveldb.files import DbFile
 from exhume.formats.leveldb.forensics import data_handles, find_data_blocks
-from exhume.formats.leveldb.kernel import LeveldbRows
 from exhume.formats.leveldb.layout_facts import BLOB_HEADER
 from exhume.formats.leveldb.log import BLOCK, HEADER, LogReader
-from exhume.formats.leveldb.model import CURRENT_STATE, DELETIONS, Role, Status, ValueTypes, Verdict, Version
+from exhume.formats.leveldb.model import Role, Version
 from exhume.formats.leveldb.names import PEBBLE
-from exhume.formats.leveldb.ranges import tally_of, versions_of
+from exhume.formats.leveldb.ranges import versions_of
 from exhume.formats.leveldb.reader import LevelDbArchive
-from exhume.formats.leveldb.table_writer import Row, write_database
+from exhume.formats.leveldb.survivors import surviving_rows, usable_manifest, verified_how
+from exhume.formats.leveldb.table_writer import write_database
 from exhume.io.jsonout import bytes_value, large_pieces
 from exhume.io.output.atomic import AtomicDirectory, AtomicFile
 from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.io.values import LargeValue
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.recovery import Outcome, SalvageMode, SalvageReport, VerifiedBy
+from exhume.recovery import Outcome, SalvageMode, SalvageReport
 
 
 def salvage(
@@ -53,7 +51,8 @@ def salvage(
 ) -> SalvageReport:
     """Write the state that survives (`ARCHIVE`), or every version of every key (`RECORDS`).
 
-    Without a usable manifest, every table and log is used, and the newest version of a key counts, wherever it is.
+    Without a usable manifest, every table and log is used, and the newest version of a key counts, wherever it is;
+    range deletions reach over all keys that they name.
     """
     with LevelDbArchive(source, limits=limits) as archive:
         return _salvage(archive.database, output, mode, progress, jobs)
@@ -93,152 +92,6 @@ def _salvage(database: Database, output: Path, mode: SalvageMode, progress: Prog
     return report
 
 
-def surviving_rows(database: Database, collect: checks.Report, report: SalvageReport, jobs: int = 1) -> Iterator[Row]:
-    """Yield (key, value) of the newest state that can be read, sorted; entries with a bad checksum are ignored.
-
-    A deletion with a bad checksum is ignored as well. Files that an intact manifest does not name are left out; if the
-    manifest is lost or damaged, all files count.
-    """
-    has_manifest = _has_manifest(database) and not database.errors
-    # An intact database: its live rows, as for `cat`.
-    if has_manifest and database.is_sound(jobs):
-        for pairs, verdicts, others in database.map_versions(
-            _sound_rows, collect, unreferenced=False, older=False, jobs=jobs, lean=True
-        ):
-            for what, count in others.items():
-                report.add_lost(what, count)
-            for verdict in verdicts:
-                report.set_verified_by(_VERIFIED_BY[Verdict(verdict)])
-            yield from pairs
-        return
-    # A damaged one: all versions, grouped by key, newest first.
-    rows = database.map_versions(versions_of, collect, unreferenced=not has_manifest, lean=True)
-    versions: Iterator[Version] = chain.from_iterable(rows)
-    if not has_manifest:
-        versions = iter(sorted(versions, key=_bytewise_key if database.is_bytewise else database.version_key))
-    # Only versions of the default column family are used.  A comparator may treat different keys as equal.
-    same: Callable[[Version], Any] = (
-        attrgetter("key") if database.order(0).is_bytewise else lambda version: database.version_key(version)[:3]
-    )
-    proofs: set[Verdict] = set()  # verdicts that the report has already
-    for _, group in groupby(_believable(versions, report), same):
-        older = iter(group)
-        newest = next(older)
-        is_plain = newest.value_type == ValueTypes.VALUE and newest.extra is None
-        # Most rows: the newest version is the value.
-        if is_plain and newest.status is not Status.DELETED and newest.checksum != Verdict.BAD:
-            _count_bad(older, report)
-            yielded: Row = newest.key, newest.value
-        else:
-            parts = _surviving(chain([newest], older), report)
-            if not parts:
-                continue
-            newest = parts[0]
-            value = database.resolve_large(0, newest.key, [one.part for one in parts])
-            if value is None:
-                report.add_lost("values that cannot be determined")
-                continue
-            yielded = newest.key, value
-            for what in _omitted(newest):
-                report.add_lost(what)
-        if newest.checksum not in proofs:
-            proofs.add(newest.checksum)
-            report.set_verified_by(verified_how(newest))
-        yield yielded
-
-
-def _bytewise_key(version: Version) -> tuple[int, bytes, int, int]:
-    """A faster `Database.version_key` for keys that are ordered as bytes."""
-    stamp = (version.extra.timestamp if version.extra is not None else None) or 0
-    return version.column_family, version.key, -stamp, -version.sequence
-
-
-def _count_bad(versions: Iterable[Version], report: SalvageReport) -> None:
-    """Count the older versions of a key whose checksum is bad."""
-    for version in versions:
-        if version.checksum == Verdict.BAD:
-            report.add_lost("versions with a bad checksum")
-
-
-def _has_manifest(database: Database) -> bool:
-    """Whether the manifest was read completely and states what every manifest does."""
-    manifest = database.manifest
-    return manifest is not None and not manifest.damaged and manifest.next_file_number is not None
-
-
-def _believable(versions: Iterable[Version], report: SalvageReport) -> Iterator[Version]:
-    """The versions that may be part of the state of the default column family."""
-    for version in versions:
-        if version.status in _NEVER_LIVE:
-            continue
-        if version.value_type == ValueTypes.MERGE and version.status in CURRENT_STATE:
-            continue  # the value that its operands make, and they follow
-        if version.column_family:
-            report.add_lost("versions in other column families")
-            continue
-        yield version
-
-
-def _surviving(versions: Iterable[Version], report: SalvageReport) -> list[Version]:
-    """Return the versions that make the newest readable value of a key, newest first; none of a deleted key.
-
-    `versions` are all of the key, newest first. Those with a bad checksum are counted as lost and passed over.
-    """
-    chain: list[Version] = []
-    disbelieved: int | None = None  # sequence number of the last version that was passed over
-    done = False  # whether the value, or a deletion, is complete
-    for version in versions:
-        if version.checksum == Verdict.BAD:
-            report.add_lost("versions with a bad checksum")
-            if not done:
-                disbelieved = version.sequence
-                chain.clear()  # operands alone, which make no value without this one
-            continue
-        if done or (chain and version.sequence == chain[-1].sequence):
-            continue
-        # The version is deleted by a range deletion, or by a deletion left out above; any other is its key's newest.
-        wiped = version.status is Status.DELETED and disbelieved != version.superseded_by
-        gone = version.value_type in DELETIONS or version.value_type == ValueTypes.RANGE_DELETION or wiped
-        if not gone:
-            chain.append(version)
-        done = gone or version.value_type != ValueTypes.MERGE
-    return chain
-
-
-def _omitted(version: Version) -> Iterator[str]:
-    """Yield what the output has no place for: columns other than the value, and the timestamp of the key."""
-    if version.columns is not None and any(version.columns):
-        yield "entities with columns"
-    if version.timestamp is not None:
-        yield "timestamps of keys"
-
-
-def _sound_rows(rows: LeveldbRows) -> tuple[Sequence[Row], Counter[str], Counter[str]]:
-    """Return (live rows, number of rows by verdict, number of lost versions by reason) for an undamaged database."""
-    if rows.family:
-        statuses = tally_of(rows).statuses
-        return [], Counter(), Counter({"versions in other column families": len(rows) - statuses[Status.BEYOND]})
-    rows.choose(True, None, None, None)
-    tally = tally_of(rows)
-    unresolved = tally.statuses[Status.UNRESOLVED]
-    if not unresolved and not rows.extras:
-        return rows.pairs(), tally.verdicts, Counter()
-    found = [one for one in versions_of(rows) if one.status is Status.LIVE]
-    lost = Counter(what for one in found for what in _omitted(one))
-    lost += Counter({"values that cannot be determined": unresolved})
-    return [(one.key, one.content) for one in found], Counter(str(one.checksum) for one in found), lost
-
-
-# Statuses of versions that no database would return, and how far a verdict of a checksum proves content.
-_NEVER_LIVE = (Status.BEYOND, Status.PREPARED, Status.ROLLED_BACK)
-_VERIFIED_BY = {Verdict.GOOD: VerifiedBy.CHECKSUMS, Verdict.NONE: VerifiedBy.STRUCTURE, Verdict.BAD: VerifiedBy.NONE}
-
-
-def verified_how(version: Version) -> VerifiedBy:
-    """Return what verified a version: the checksum of its block or log record, if there is one and it matches."""
-    return _VERIFIED_BY[Verdict(version.checksum)]
-
-
 def _line(version: Version) -> Iterator[bytes]:
     """Yield the JSON line of a version in chunks, so that a large value need not be in memory."""
     content = version.content
@@ -262,7 +115,7 @@ def _account(database: Database, found: list[Finding], report: SalvageReport, *,
     for finding in found:
         if finding.span is not None and finding.severity is not Severity.NOTE:
             damaged.setdefault(finding.span.source, []).append(finding)
-    whole = _has_manifest(database) and not database.errors
+    whole = usable_manifest(database) and not database.errors
     _note_manifest(database, report)
     for file in database.files:
         # Files that are missing, and files other than tables, logs and blob files.
@@ -303,7 +156,7 @@ def _note_manifest(database: Database, report: SalvageReport) -> None:
     """Report that it is not known which files belong to the database."""
     if any(file.kind == PEBBLE for file in database.files):
         report.notes.append("only the tables of a Pebble database are read: which of them it uses is not known")
-    elif not _has_manifest(database):
+    elif not usable_manifest(database):
         report.add_lost("manifests")
         report.notes.append("the manifest is missing or damaged: which files belong to the database is not known")
 

@@ -16,7 +16,7 @@ deletions).
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, pairwise
 from operator import add
 from typing import Any
@@ -79,11 +79,13 @@ class Table(IndexedFile):
         largest_sequence: int | None = None,
         comparator: Comparator | None = None,
         limits: Limits = DEFAULT_LIMITS,
+        hidden: Callable[[], frozenset[int]] = frozenset,
     ) -> None:
         """Describe a table; footer and index are read when they are needed.
 
         `level`, `referenced` (whether the database uses it) and `largest_sequence` are those in the manifest;
-        `comparator` is the order of its keys (default: bytes).
+        `comparator` is the order of its keys (default: bytes).  `hidden` returns the sequence numbers of entries that
+        are not part of the state, as their transaction was not committed.
         """
         super().__init__(source, limits=limits)
         self.largest_sequence = largest_sequence
@@ -92,6 +94,7 @@ class Table(IndexedFile):
         self.level = level
         self.referenced = referenced
         self.column_family = column_family
+        self._hidden = hidden
         self._seen: dict[int, list[Item]] = {}
         """Entries of the blocks read last, by block number."""
 
@@ -122,10 +125,12 @@ class Table(IndexedFile):
 
     def add_to(self, rows: LeveldbRows, start: bytes | None = None, stop: bytes | None = None) -> bool:
         """Add the entries with user keys in `[start, stop)`; False, and none added, if their blocks may have a finding,
-        or if the compiled kernel is missing.
+        if entries may be hidden, or if the compiled kernel is missing.
 
         The block after them is read too, because its keys follow its separator.
         """
+        if self._hidden():
+            return False
         try:
             chosen = self.numbers(start, stop)
             return self.add_blocks(rows, self.strict_index[chosen.start : chosen.stop + 1], start, stop)
@@ -271,7 +276,12 @@ class Table(IndexedFile):
                     place = items[0][5]
                     checks.raise_rule(checks.KEY_ORDER, span=place.span)
                 previous = items[-1]
-                yield items
+                yield self.shown(items)
+
+    def shown(self, items: list[Item]) -> list[Item]:
+        """The items that are not hidden."""
+        hidden = self._hidden()
+        return [one for one in items if (_TOP - one[1]) >> 8 not in hidden] if hidden else items
 
     def _stream(self, rank: int, first: int, last: int, start: bytes | None) -> Iterator[list[Item]]:
         """Yield the items of blocks `[first, last)`, read ahead, from the user key `start` on; then of those that

@@ -56,6 +56,9 @@ STAMPED_VERSION = 2
 GLOBAL_SEQUENCE = "rocksdb.external_sst_file.global_seqno"
 """The property with that sequence number, if ingestion wrote it into the table."""
 TIMESTAMPS_KEPT = "rocksdb.user.defined.timestamps.persisted"
+FAMILY_ID = "rocksdb.column.family.id"
+NO_FAMILY = 0x7FFFFFFF
+"""The number of the column family of a table that was made without one, for ingestion."""
 LOOKED_AT = 64
 """Keys of an index that are examined for sequence numbers, if they are within `HEAD` bytes."""
 HEAD = 16384  # bytes
