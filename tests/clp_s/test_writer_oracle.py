@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from exhume.errors import ExhumeError
 from exhume.formats.clp_s.reader import open_archive
 from exhume.formats.clp_s.writer import create
 from exhume.io.local import FileSource
@@ -104,6 +105,16 @@ def test_every_shape_of_timestamp(oracle: Oracle) -> None:
         stamps = STAMPS + (NEWER_STAMPS if version >= "0.5" else [])
         text = "".join(f'{{"i":{number},"ts":{stamp}}}\n' for number, stamp in enumerate(stamps)).encode()
         assert check(oracle, text, version=version, timestamp_key="ts") == text
+
+
+@pytest.mark.parametrize("oracle", ORACLES)
+def test_names_of_zones_are_refused_where_readers_reject_them(oracle: Oracle) -> None:
+    """A reader of 0.5.0 rejects an archive with such a pattern as a whole."""
+    text = b'{"ts":"Thu, 21 Dec 2000 16:01:07 EST"}\n'
+    if "0.5.0" in versions_of(oracle):
+        with pytest.raises(ExhumeError, match="timestamp"):
+            check(oracle, text, version="0.5.0", timestamp_key="ts")
+        assert check(oracle, text, version="0.5.0", timestamp_key="ts", allow_loss=True) == text
 
 
 @pytest.mark.parametrize("oracle", ORACLES)

@@ -188,3 +188,12 @@ def test_programs() -> None:
         assert compile_pattern(other, TimeDialect.BACKSLASH) is None
     assert compile_pattern(b"%Y-%m-%dT%H:%M:%S.%3Z", TimeDialect.PERCENT) is None
     assert compile_pattern(b"%Y-%m-%dT%H:%M:%S.%TZ", TimeDialect.PERCENT) is not None
+
+
+@pytest.mark.parametrize("lossy", [False, True])
+def test_names_of_zones_have_no_pattern_in_0_5_0(lossy: bool) -> None:
+    """Its readers reject `\\o{EST,-0500}`, and with it the archive."""
+    patterns = TimestampPatterns(TimeDialect.BACKSLASH, lossy=lossy, zone_names=False)
+    assert patterns.resolve(b"Thu, 21 Dec 2000 16:01:07 EST", True) == ((0, -1, None, True) if lossy else None)
+    assert patterns.ids == {}
+    assert patterns.resolve(b"Thu, 21 Dec 2000 16:01:07 -0500", True) is not None

@@ -206,7 +206,8 @@ class Series:
 def begin(options: WriterOptions) -> tuple[Encoder, TimestampPatterns]:
     """Return the encoder and the timestamp patterns of a new, empty archive."""
     version = options.version_tuple
-    patterns = TimestampPatterns(TimeDialect.of_version(version), lossy=options.allow_loss)
+    dialect = TimeDialect.of_version(version)
+    patterns = TimestampPatterns(dialect, lossy=options.allow_loss, zone_names=version != (0, 5, 0))
     encoder: Encoder = ClpsEncoder(
         core=Dialect.of_version(version) is Dialect.CORE,
         structurize=options.structurize_arrays,

@@ -459,16 +459,20 @@ class TimestampPatterns:
         dialect: Which patterns to write.
         lossy: Whether to store, as upstream does, what does not come back exactly; what has no known shape is then
             stored as an ordinary value (which upstream never does: it fails).
+        zone_names: Whether readers of the archive's version know patterns with names of zones (from 0.5.1 on);
+            times with one have no known shape otherwise.
     """
 
-    def __init__(self, dialect: TimeDialect, *, lossy: bool) -> None:
-        self._dialect, self._lossy = dialect, lossy
+    def __init__(self, dialect: TimeDialect, *, lossy: bool, zone_names: bool = True) -> None:
+        self._dialect, self._lossy, self._zone_names = dialect, lossy, zone_names
         self.ids: dict[bytes, int] = {}  # by pattern, in the order of first use
 
     def resolve(self, text: bytes, quoted: bool) -> tuple[int, int, tuple[bytes, int] | None, bool] | None:
         """Parse a value; see `encoder.ResolvedTime` for the result.  None rejects the record."""
         value = text.decode("utf-8")
         parsed = parse_timestamp(value, self._dialect, quoted=quoted)
+        if parsed is not None and not self._zone_names and b"\\o{" in parsed.pattern:
+            parsed = None
         if parsed is None or not parsed.exact:
             if not self._lossy:
                 return None
