@@ -240,6 +240,39 @@ def test_times_and_time_bounds(oracle: Oracle, times: list[Any], seed: int) -> N
                 same_answer(oracle, path, archive, query, options=chance.choice(options))
 
 
+AMBIGUOUS = {
+    ("1700000000 2024", r"\E \Y"): "date and epoch specifiers together",
+    ("1700000000 +01:00", r"\E \Z"): "date and epoch specifiers together",
+    ("2024-01-02 11", r"\Y-\m-\d \I"): "12-hour clock without AM/PM, or the other way round",
+    ("2024-01-02 11 PM", r"\Y-\m-\d \H \p"): "12-hour clock without AM/PM, or the other way round",
+    ("2024 +1", r"\Y \z{+1}"): "a malformed time zone offset",
+    ("2024 X", r"\Y \o{X,1}"): "a malformed time zone offset",
+    ("2024 69", r"\Y \y"): r"\Y and \y together",
+    ("5.123 5", r"\s.\3 \T"): r"\3 and \T together",
+    ("5 5", r"\d \d"): r"\d occurs twice",
+}
+"""Times with patterns of their own of which a part would not count, and why each is refused.  The native search
+refuses most of them, and of two specifiers of one thing takes the last."""
+
+
+@pytest.mark.parametrize(("time", "pattern"), AMBIGUOUS)
+def test_patterns_of_which_a_part_would_not_count(time: str, pattern: str, tmp_path: Path) -> None:
+    with exhume.clps.create(tmp_path / "made", timestamp_key="t") as writer:
+        writer.write({"t": "2024-01-02T03:04:05Z"})
+    query = f't > timestamp("{time}", "{pattern}")'
+    with exhume.clps.open(tmp_path / "made") as archive, pytest.raises(QueryError) as caught:
+        list(archive.events(query=query))
+    assert f"not a timestamp pattern: {AMBIGUOUS[time, pattern]}" in str(caught.value)
+
+
+def test_offsets_after_the_name_of_utc(tmp_path: Path) -> None:
+    with exhume.clps.create(tmp_path / "made", timestamp_key="t") as writer:
+        writer.write({"t": "2024-01-02T03:04:05Z"})
+    query = 't: timestamp("02.01.2024 05:04:05 UTC+02:00", "\\d.\\m.\\Y \\H:\\M:\\S\\Z")'
+    with exhume.clps.open(tmp_path / "made") as archive:
+        assert len(list(archive.events(query=query))) == 1
+
+
 @pytest.mark.parametrize("oracle", ORACLES)
 def test_ingestion_units_and_projections(oracle: Oracle, tmp_path: Path) -> None:
     out = tmp_path / "out"

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -189,8 +190,10 @@ _FIELDS: Final = {
     "C": r"-?\d{1,19}",
     "N": r"-?\d{1,19}",
     "P": r"-?\d{1,19}",
-    "Z": r" ?(?:Z|UTC|GMT|UT|[+\-−]\d\d(?::?\d\d)?)",
+    "Z": r" ?(?:Z|(?:UTC|GMT|UT)?[+\-−]\d\d(?::?\d\d)?|UTC|GMT|UT)",
 }
+_SAME: Final = ("Yy", "mB", "de", "HkIl", "SsJ", "369T?", "ELCNP", "Zzo")
+"""Specifiers of one thing: a pattern has at most one of each."""
 _WORDS: Final = {"B": 12, "A": 7}  # number of names (months, weekdays) that the specifier has in braces
 _EPOCH_UNITS: Final = {"E": 10**9, "L": 10**6, "C": 10**3, "N": 1}  # nanoseconds
 
@@ -206,7 +209,7 @@ def instant_value(literal: Instant, dialect: Dialect, query: str) -> int:
         try:
             value = parse_with_pattern(literal.text, literal.pattern)
         except (ValueError, re.error) as error:
-            raise query_error(f"not a timestamp pattern: {error}", query, literal.position) from None
+            raise query_error(f"not a timestamp pattern: {error.args[0]}", query, literal.position) from None
         if value is None:
             raise query_error("the time does not match its pattern", query, literal.position)
         found: int | None = value // 10**6 if dialect.legacy_instants else value
@@ -237,11 +240,14 @@ def _compile(pattern: str) -> tuple[str, dict[str, list[str]]]:
     """Return the regular expression for a pattern, and the words that its lists allow.
 
     Groups are named after specifiers, those of fractions `f3` to `ft`.  The words are names of months (B) and weekdays
-    (A), or the offset of a zone ("zone").  Raises `ValueError` if the pattern is malformed.
+    (A), or the offset of a zone ("zone").  Raises `ValueError` if the pattern is malformed, and where one part of it
+    could contradict another.
     """
+    from exhume.formats.clp_s.read.timestamps import parse_offset
+
     out: list[str] = []
     names: dict[str, list[str]] = {}
-    used: set[str] = set()
+    used: dict[str, str] = {}  # by the specifiers of one thing (see `_SAME`): the one that the pattern has
     at = 0
     while at < len(pattern):
         c = pattern[at]
@@ -251,6 +257,8 @@ def _compile(pattern: str) -> tuple[str, dict[str, list[str]]]:
             continue
         code = pattern[at : at + 1]  # "" at the end of the pattern, which is rejected below
         at += 1
+        if code and code not in "O\\":
+            _use(code, used)
         # Specifiers with content in braces: names of months or weekdays, a zone, or optional characters.
         if code in ("B", "A", "O", "z", "o"):
             end = pattern.find("}", at)
@@ -268,6 +276,7 @@ def _compile(pattern: str) -> tuple[str, dict[str, list[str]]]:
             else:
                 # `\o{name,offset}` prints a name for an offset, `\z{offset}` the offset itself.
                 name, _, offset = content.rpartition(",") if code == "o" else (content, "", content)
+                parse_offset(offset.encode())
                 names["zone"] = [offset]
                 code, field = "zone", re.escape(name)
         elif code == "\\":
@@ -277,13 +286,26 @@ def _compile(pattern: str) -> tuple[str, dict[str, list[str]]]:
             field = _FIELDS[code]
         else:
             raise ValueError(f"unknown specifier \\{code}")
-        # Each specifier is a group of its own, so it can occur once.
-        if code in used:
-            raise ValueError(f"\\{code} occurs twice")
-        used.add(code)
         name = {"3": "f3", "6": "f6", "9": "f9", "?": "fx", "T": "ft"}.get(code, code)
         out.append(f"(?P<{name}>{field})")
+    _check_used(used)
     return "".join(out), names
+
+
+def _use(code: str, used: dict[str, str]) -> None:
+    """Note a specifier in `used` (as in `_compile`).  Raises `ValueError` where another states the same."""
+    same = next((group for group in _SAME if code in group), code)
+    if same in used:
+        raise ValueError(f"\\{code} occurs twice" if used[same] == code else f"\\{used[same]} and \\{code} together")
+    used[same] = code
+
+
+def _check_used(used: Mapping[str, str]) -> None:
+    """Raise `ValueError` for specifiers that do not go together (`used` as in `_compile`)."""
+    if "ELCNP" in used and len(used) > 1 + ("369T?" in used):
+        raise ValueError("date and epoch specifiers together")
+    if ("p" in used) != (used.get("HkIl") in ("I", "l")):
+        raise ValueError("12-hour clock without AM/PM, or the other way round")
 
 
 def _nanoseconds(parts: dict[str, str], names: dict[str, list[str]]) -> int | None:
@@ -328,7 +350,7 @@ def _nanoseconds(parts: dict[str, str], names: dict[str, list[str]]) -> int | No
     if hour > 23 or minute > 59 or second > 60:
         return None
     # The offset from UTC.
-    zone = names["zone"][0] if "zone" in names else parts.get("Z", "").strip()
+    zone = names["zone"][0] if "zone" in names else parts.get("Z", "").lstrip(" UTCGM")  # `UTC+02:00` is `+02:00`
     # Other zones are names of UTC (see `_FIELDS`).
     offset = zone_seconds(zone) if zone[:1] in ("+", "-", "−") and len(zone) > 2 else 0
     if offset is None:
