@@ -197,15 +197,16 @@ def _chunks(run: Run, searches: _SearchRuns, options: ClpSSearchOptions) -> Iter
             for column in columns
             if not resolve_projection(one.archive, [column])
         ]
-        if columns and not nodes and not run.several:  # each match would be `{}`
+        growing = one.archive.growing
+        if columns and not nodes and not run.several and not growing:  # each match would be `{}`
             raise EntryNotFoundError("; ".join(missing), span=Span(one.archive.name, 0, 0))
         for text in missing:
-            run.hint(text)
-        if columns and not nodes:
+            searches.hint(one.archive, text)
+        if columns and not nodes and not growing:
             continue
         for column, words in left_out.items():  # columns that have both kinds of values
             if words and resolve_projection(one.archive, [column]):
-                run.hint(f"a projection leaves out the {words} in column {column}")
+                searches.hint(one.archive, f"a projection leaves out the {words} in column {column}")
         for chunk in one.ordered_chunks(nodes, roots) if options.ordered else one.chunks(nodes, jobs=options.jobs):
             yield one.archive.name, chunk
 
@@ -231,17 +232,45 @@ class _SearchRuns:
         """Note the options; each search is made when its archive is reached."""
         self.run, self.archives, self.query, self.how = run, archives, query, how
         self.printing, self.projection, self.jobs = printing, projection, jobs
+        self._hinted: tuple[object, set[str]] = None, set()  # the stream whose parts are searched, and its hints
 
     def __iter__(self) -> Iterator[Search]:
+        missing: dict[str, str] = {}  # by column that no part of a stream has so far: its hint
+        stream: object = None
         for archive in self.archives:
             one = Search(
                 archive, self.query, self.how, printing=self.printing, projection=self.projection, jobs=self.jobs
             )
-            for column in one.plan.unknown:
-                self.run.hint(f"no record has a column {column} that this value could match{near(archive, column)}")
+            text = "no record has a column {} that this value could match{}"
+            unknown = {column: text.format(column, near(archive, column)) for column in one.plan.unknown}
+            if archive.known is None or archive.known is not stream:
+                self._print(missing)
+                missing, stream = unknown, archive.known
+            else:
+                missing = {column: text for column, text in missing.items() if column in unknown}
+            if archive.known is None or archive.growing:
+                for text in missing.values():
+                    self.hint(archive, text)
+                missing = {}
             if one.plan.reason and self.run.verbose:
-                self.run.hint(f"nothing to read: {one.plan.reason}")
+                self.hint(archive, f"nothing to read: {one.plan.reason}")
             yield one
+        self._print(missing)
+
+    def _print(self, hints: Mapping[str, str]) -> None:
+        """Print hints that hold for all parts of a stream."""
+        for text in hints.values():
+            self.run.hint(text)
+
+    def hint(self, archive: TableArchive, text: str) -> None:
+        """Print a hint about an archive; about parts of one stream only once."""
+        stream, hinted = self._hinted
+        if archive.known is None or archive.known is not stream:
+            hinted = set()
+            self._hinted = archive.known, hinted
+        if text not in hinted:
+            hinted.add(text)
+            self.run.hint(text)
 
 
 def _explain(run: Run, searches: _SearchRuns, format: str) -> ExitCode:
@@ -337,6 +366,8 @@ def _time_column(one: Search, hits: MatchingRows) -> Column | None:
     """
     nodes = _time_nodes(one)
     if not nodes:
+        if one.archive.known_ranges:
+            return None
         raise QueryError("the archive has no timestamp column to count by", format="clp-s")
     columns = [column for node in nodes for column in hits.data.columns_of(node)]
     # A table may have the timestamp in columns of several types: the first is used.

@@ -7,11 +7,15 @@ archive then adopts (takes over) their columns.  A growing stream is one that it
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from exhume.counts import counted
 from exhume.errors import ExhumeError
+from exhume.formats.clp_s.layout import SchemaTree, TimestampRange
+from exhume.formats.clp_s.layout_schemas import ROOT
 from exhume.formats.clp_s.read.template import Roots
 from exhume.formats.clp_s.reader import ClpSArchive
 from exhume.formats.clp_s.write.assemble import parts_of_archive
@@ -25,7 +29,7 @@ from exhume.formats.kv_ir.stream import Stream
 from exhume.formats.kv_ir.units import AUTO, USER, Status
 from exhume.io.parallel import map_ordered
 from exhume.io.source import BytesSource
-from exhume.limits import DEFAULT_LIMITS, cpu_count
+from exhume.limits import DEFAULT_LIMITS, Limits, cpu_count
 
 if TYPE_CHECKING:
     from exhume.formats.kv_ir.model import OpenStream
@@ -44,15 +48,90 @@ itself.
 """
 
 
+class Known:
+    """The keys of a stream, whichever of its archives has them.
+
+    They matter to `NOT a: *`, which no record matches if no record has an `a`, and to columns and times that a command
+    names.
+    """
+
+    def __init__(self, again: Callable[..., Iterator[ClpSArchive]], growing_key: str | None) -> None:
+        """Know none yet.
+
+        `again(known=self)` makes all archives of the stream once more.  `growing_key`: of a stream that grows, which is
+        read only once, the key of times, "" without one; None for any other stream.
+        """
+        self._again = again if growing_key is None else None
+        self.growing_key = growing_key
+        self._nodes: dict[tuple[int, bytes, int], int] = {}  # number of a node by its parent, key and type
+        self.ranges: Sequence[TimestampRange] = ()
+
+    def add(self, archive: ClpSArchive) -> None:
+        """Add what an archive has."""
+        tree, places = archive.schema_tree, {ROOT: ROOT}  # by node of the archive: the number here
+        for node, (parent, key, kind) in enumerate(zip(tree.parents, tree.keys, tree.types, strict=True)):
+            places[node] = self._nodes.setdefault((places[parent], key, kind), len(self._nodes))
+        self.ranges = self.ranges or archive.timestamp_ranges
+
+    def complete(self) -> None:
+        """Add what the rest of the stream has, for which all of it is read again, once."""
+        again, self._again = self._again, None
+        if again is not None:
+            with suppress(ExhumeError):  # the first pass raises it in its place
+                for _ in again(known=self):  # each adds its keys
+                    pass
+
+    def is_complete(self) -> None:
+        """Note that there is nothing more to add."""
+        self._again = None
+
+    def behind(self, tree: SchemaTree) -> SchemaTree:
+        """A tree with its own nodes first, then all others that are known."""
+        nodes = {triple: node for node, triple in enumerate(zip(tree.parents, tree.keys, tree.types, strict=True))}
+        places = {ROOT: ROOT}
+        for number, (parent, key, kind) in enumerate(self._nodes):
+            places[number] = nodes.setdefault((places[parent], key, kind), len(nodes))
+        return SchemaTree(*map(list, zip(*nodes, strict=True)))
+
+
+class StreamArchive(ClpSArchive):
+    """An archive of a part of a stream; `known` is what all parts have."""
+
+    def __init__(self, source: BytesSource, limits: Limits, known: Known) -> None:
+        super().__init__(source, limits=limits)
+        self._known, self.growing = known, known.growing_key is not None
+        known.add(self)
+
+    @property
+    def known(self) -> Known:
+        return self._known
+
+    @property
+    def known_tree(self) -> SchemaTree:
+        self._known.complete()
+        return self._known.behind(self.schema_tree)
+
+    @property
+    def known_ranges(self) -> Sequence[TimestampRange]:
+        if self.timestamp_ranges:
+            return self.timestamp_ranges
+        if self._known.growing_key:  # the first time may be yet to come
+            return (TimestampRange(self._known.growing_key.encode(), (), 0, None, None),)
+        self._known.complete()
+        return self._known.ranges
+
+
 def archives(
     stream: OpenStream,
     timestamp_key: str | None = None,
-    size: int = SIZE,
+    size: int | None = None,
     *,
     jobs: int = 1,
     pieces: Iterator[bytes] | None = None,
-) -> Iterator[ClpSArchive]:
-    """Yield archives that together contain the events of a stream, in their order, each of about `size` bytes.
+    known: Known | None = None,
+) -> Iterator[StreamArchive]:
+    """Yield archives that together contain the events of a stream, in their order, each of about `size` bytes
+    (`SIZE` unless given), which know the keys of all of them.
 
     `timestamp_key` names the key whose values are times, as in `@timestamp.unix_millisecs`.  `jobs` threads encode
     parts of the stream and compress the archives (0: one per core); the archives are identical for any number.  Raises
@@ -61,7 +140,10 @@ def archives(
 
     `pieces` are the bytes of a growing stream; an empty chunk means that more is waited for, and yields what came
     before it as an archive.  Without `pieces`, the stream's file is read.
+
+    `known` collects the keys of a further pass, which reports nothing after the end of the stream.
     """
+    size = size or SIZE
     # What these archives contain was in memory: a lower limit would only keep an intact event from being searched.
     limits = stream.limits._replace(payload_size=max(stream.limits.payload_size, DEFAULT_LIMITS.payload_size))
     options = WriterOptions(timestamp_key=timestamp_key, level=1, target_encoded_size=size, jobs=jobs)
@@ -70,13 +152,8 @@ def archives(
     made = OpenArchive(*begin(options))
     problem: ExhumeError | None = None
     final = False
-
-    def finished() -> ClpSArchive:
-        """Write the current archive into memory, and open it."""
-        ranges: list[tuple[int, int, dict[str, Any]]] = [(0, made.encoder.records, {"_filename": stream.name})]
-        head, sections = parts_of_archive(made.encoder, made.patterns, options, ranges, 0)  # 0: bytes of input
-        data = b"".join([head, *(piece for pieces in sections for piece in pieces)])
-        return ClpSArchive(BytesSource(data, stream.name), limits=limits)
+    again = partial(archives, stream, timestamp_key, size, jobs=jobs)
+    together = known or Known(again, None if pieces is None else timestamp_key or "")
 
     pauses = False  # whether the block is the empty chunk before a wait
     source = Stream(stream.source) if pieces is None else None
@@ -103,19 +180,31 @@ def archives(
                 break
             if problem is not None or not made.encoder.records:
                 break
-            yield from _once(finished())
+            yield from _once(_archive(made, options, stream, limits, together))
             made = OpenArchive(*begin(options))
         problem = problem or failure
         if problem is not None or events.ended:
             break
     if made.encoder.records:
-        yield from _once(finished())
+        together.is_complete()
+        yield from _once(_archive(made, options, stream, limits, together))
     if problem is not None:
         raise problem
-    _expect_end(stream, events, blocks, source)
+    if known is None:
+        _expect_end(stream, events, blocks, source)
 
 
-def _once(archive: ClpSArchive) -> Iterator[ClpSArchive]:
+def _archive(
+    made: OpenArchive, options: WriterOptions, stream: OpenStream, limits: Limits, known: Known
+) -> StreamArchive:
+    """Write an archive of a part of a stream into memory, and open it."""
+    ranges: list[tuple[int, int, dict[str, Any]]] = [(0, made.encoder.records, {"_filename": stream.name})]
+    head, sections = parts_of_archive(made.encoder, made.patterns, options, ranges, 0)  # 0: bytes of input
+    data = b"".join([head, *(piece for pieces in sections for piece in pieces)])
+    return StreamArchive(BytesSource(data, stream.name), limits, known)
+
+
+def _once(archive: StreamArchive) -> Iterator[StreamArchive]:
     """Yield an archive, and release it when the caller takes the next one.
 
     Its objects refer to each other: only the garbage collector would free them, perhaps after dozens of archives.

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from exhume.errors import QueryError
 from exhume.formats.clp_s.layout import Schema, TableEntry, TimestampRange
 from exhume.formats.clp_s.query import kernel as searchkernel
-from exhume.formats.clp_s.query.condition import NEVER, ColumnTest, Condition, compile_condition, tests_of
+from exhume.formats.clp_s.query.condition import MISSING, NEVER, ColumnTest, Condition, compile_condition, tests_of
 from exhume.formats.clp_s.query.operand import ALL, STRINGS, TEXTS, instant_operand
 from exhume.formats.clp_s.query.options import Options
 from exhume.formats.clp_s.query.requirement import (
@@ -55,11 +55,15 @@ if TYPE_CHECKING:
         @property
         def schema_tree(self) -> SchemaTree: ...
         @property
+        def known_tree(self) -> SchemaTree: ...
+        @property
         def schemas(self) -> Mapping[int, Schema]: ...
         @property
         def table_metadata(self) -> TableMetadata: ...
         @property
         def timestamp_ranges(self) -> Sequence[TimestampRange]: ...
+        @property
+        def known_ranges(self) -> Sequence[TimestampRange]: ...
         @property
         def range_index(self) -> Sequence[RangeEntry]: ...
         @property
@@ -249,6 +253,10 @@ def make_plan(
         return nothing("outside the time range of the archive")
     # Columns: paths become nodes of the schema tree.
     resolver = Resolver(archive.schema_tree)
+    absent = [test for test in tests_of(condition) if test.op == MISSING]
+    if any(test.column.open or not resolver.nodes(test)[0] for test in absent):
+        # Of a part of a stream: a key that only other parts have is missing in each of these records.
+        resolver = Resolver(archive.known_tree)
     condition = resolver.run(condition)
     plan.unknown = resolver.unknown
     plan.condition = condition
@@ -282,7 +290,8 @@ def time_bounds(archive: Searched, dialect: Dialect, options: Options) -> list[C
     """
     if options.begin_ms is None and options.end_ms is None:
         return []
-    keys = range_key(archive.timestamp_ranges[0]) if archive.timestamp_ranges else None
+    ranges = archive.known_ranges
+    keys = range_key(ranges[0]) if ranges else None
     if keys is None:
         raise QueryError(
             "time bounds were given, but the archive has no timestamp column: it was made without its key",

@@ -291,7 +291,6 @@ def resolve_projection(archive: TableArchive, columns: Sequence[str]) -> frozens
     Every key but the last must be that of an object.  Raises `QueryError` for a string that is not a column path, for
     wildcards, and for a column that is named twice.
     """
-    tree = archive.schema_tree
     nodes: set[int] = set()
     seen: set[tuple[Key, ...]] = set()
     for text in columns:
@@ -304,7 +303,7 @@ def resolve_projection(archive: TableArchive, columns: Sequence[str]) -> frozens
         if column.keys in seen:
             raise QueryError(f"column {text} is named twice", format="clp-s", query=text)
         seen.add(column.keys)
-        nodes.update(node for node in _nodes_named(tree, column) if tree.types[node] in LITERAL_TYPES)
+        nodes.update(_values_named(archive.schema_tree, column) or _values_named(archive.known_tree, column))
     return frozenset(nodes)
 
 
@@ -314,6 +313,11 @@ def unprojected(archive: TableArchive, column: str) -> list[str]:
     types = {tree.types[node] for node in _nodes_named(tree, parse_column(column))}
     words = {NodeType.STRUCTURED_ARRAY: "arrays that are stored as columns", NodeType.OBJECT: "objects"}
     return [word for type, word in words.items() if type in types]
+
+
+def _values_named(tree: SchemaTree, column: Column) -> list[int]:
+    """Return the nodes with values that a column names."""
+    return [node for node in _nodes_named(tree, column) if tree.types[node] in LITERAL_TYPES]
 
 
 def _nodes_named(tree: SchemaTree, column: Column) -> list[int]:

@@ -15,7 +15,7 @@ from typing import Any, overload
 from exhume.counts import counted
 from exhume.errors import CodecError, EntryNotFoundError, ExhumeError, LimitExceededError, Span
 from exhume.formats.clp_s import checks
-from exhume.formats.clp_s.layout import Schema, SchemaTree, TableEntry
+from exhume.formats.clp_s.layout import Schema, SchemaTree, TableEntry, TimestampRange
 from exhume.formats.clp_s.layout_schemas import TableEntries
 from exhume.formats.clp_s.layout_table import column_ends, needed_columns
 from exhume.formats.clp_s.read.columns import Column, PrintContext
@@ -280,6 +280,24 @@ class TableArchive(Streams):
     def tables(self) -> Sequence[Table]:
         """The tables in stored order, which is the order of `clp-s x`; each is made on request."""
         return Tables(self, self.table_metadata.tables)
+
+    growing = False
+    """Whether records are still added, so that a key that none has so far may come."""
+
+    @property
+    def known(self) -> object:
+        """What several archives that hold parts of one stream have in common; None for any other archive."""
+        return None
+
+    @property
+    def known_tree(self) -> SchemaTree:
+        """The schema tree, with the nodes of further records that the archive is a part of."""
+        return self.schema_tree
+
+    @property
+    def known_ranges(self) -> Sequence[TimestampRange]:
+        """The timestamp ranges of the archive or, if it has none, of further records that it is a part of."""
+        return self.timestamp_ranges
 
     def hint_streams(self) -> None:
         """Announce that the streams of all tables will be read, in their order."""
