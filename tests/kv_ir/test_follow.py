@@ -224,6 +224,32 @@ def test_a_log_that_is_rotated(
     assert f"the file was {how}: following the new one" in ran.err
 
 
+@pytest.mark.parametrize("packed", ["open", "a frame"])
+@pytest.mark.parametrize("verb", ["cat", "search"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_log_that_is_truncated_to_nothing(
+    kind: str, verb: str, packed: str, tmp_path: Path, exhume_cli: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As `copytruncate` of logrotate does it: the logger writes the next stream later."""
+    head, units = KINDS[kind]
+    path, old = tmp_path / "app.clp", head + b"".join(units)
+    whole = b"".join(PACKED[packed]([head + b"".join(units), END]))
+    path.write_bytes(old)
+    changes = [b"", b"", whole[:3], whole[3:40], whole[40:]]
+
+    def wait(self: GrowingFile, seconds: float) -> None:
+        change = changes.pop(0)
+        with path.open("ab" if change else "wb") as file:
+            file.write(change)
+
+    monkeypatch.setattr(GrowingFile, "wait", wait)
+    query = ["*"] if verb == "search" else []
+    ran = exhume_cli(verb, path, *query, "--follow")
+    expected = exhume_cli(verb, path, *query).out
+    assert (ran.code, ran.err) == (0, f"exhume: {path}: the file was truncated: following the new one\n")
+    assert content(kind, ran.out) == content(kind, expected + expected)
+
+
 @pytest.mark.parametrize("verb", ["cat", "search"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_log_that_is_removed_is_named_once(

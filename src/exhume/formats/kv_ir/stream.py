@@ -74,7 +74,8 @@ class Stream:
         """Read a stream, decompressing it if it starts with a zstd frame. `rules` are those of its format."""
         self.source: Source = source
         self.rules: checks.StreamRules = rules
-        self.wrapped: bool = source.read_up_to(0, len(ZSTD_MAGIC)) in FRAME_STARTS
+        # The first bytes of a file that grows may be gone: `pieces` finds out.
+        self.wrapped: bool = not self.live and source.read_up_to(0, len(ZSTD_MAGIC)) in FRAME_STARTS
         self.size = self.stored = 0
         self.short: bool = False
         self.frame_ends: deque[tuple[int, int]] = deque()
