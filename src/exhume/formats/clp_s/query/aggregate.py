@@ -162,7 +162,7 @@ def unique(searches: Iterable[Search], field: str) -> Distinct:
 def _columns(searches: Iterable[Search], field: str) -> Iterator[tuple[Column, bytes | None]]:
     """Yield the columns of a field, each with a byte for each row: 1 if its record matches (None: all do)."""
     for search in searches:
-        nodes = resolve_projection(search.archive, [field])
+        nodes = resolve_projection(search.archive, [field], known=False)
         if not nodes or not search.plan.tables:
             continue
         for hits in search.hits(nodes):

@@ -285,8 +285,10 @@ class Search:
             yield b"".join(pending)
 
 
-def resolve_projection(archive: TableArchive, columns: Sequence[str]) -> frozenset[int]:
+def resolve_projection(archive: TableArchive, columns: Sequence[str], *, known: bool = True) -> frozenset[int]:
     """Return the leaf nodes (those with values) that `--projection` columns name.
+
+    Where the archive is part of a stream and lacks a column, these are nodes of other parts, unless `known` is False.
 
     Every key but the last must be that of an object.  Raises `QueryError` for a string that is not a column path, for
     wildcards, and for a column that is named twice.
@@ -303,7 +305,8 @@ def resolve_projection(archive: TableArchive, columns: Sequence[str]) -> frozens
         if column.keys in seen:
             raise QueryError(f"column {text} is named twice", format="clp-s", query=text)
         seen.add(column.keys)
-        nodes.update(_values_named(archive.schema_tree, column) or _values_named(archive.known_tree, column))
+        found = _values_named(archive.schema_tree, column)
+        nodes.update(found or (_values_named(archive.known_tree, column) if known else ()))
     return frozenset(nodes)
 
 
