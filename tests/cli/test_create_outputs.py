@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Callable
 from pathlib import Path
 
@@ -45,6 +47,24 @@ def test_a_directory_is_never_replaced(format: str, tmp_path: Path, exhume_cli: 
             assert "use --overwrite" not in ran.err
         assert [path.name for path in there.parent.iterdir()] == ["file"]
         assert there.read_bytes() == b"theirs"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+@pytest.mark.parametrize("format", [id for id in WRITABLE if formats()[id].container == "file"])
+def test_a_pipe_or_device_is_never_replaced(format: str, tmp_path: Path, exhume_cli: Cli) -> None:
+    """Whoever replaces `/dev/null` by a file breaks the whole machine; a link to it is the same."""
+    words = arguments(format, tmp_path)
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("pipe")
+    for name in ("pipe", "link"):
+        for more in ([], ["--overwrite"]):
+            ran = exhume_cli(*words, *more, "-o", tmp_path / name)
+            assert (ran.code, "a device or pipe, which is never replaced: name another" in ran.err) == (1, True), (
+                ran.err
+            )
+            assert "use --overwrite" not in ran.err
+    assert stat.S_ISFIFO(os.lstat(tmp_path / "pipe").st_mode)
+    assert (tmp_path / "link").is_symlink()
 
 
 @pytest.mark.parametrize("format", [id for id in WRITABLE if formats()[id].container == "file"])

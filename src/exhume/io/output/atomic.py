@@ -111,7 +111,7 @@ class AtomicFile(_Atomic):
     """A new file that appears under its name only when complete: temporary file, fsync, rename.
 
     A context manager around the binary `file`; an exception (or `abort`) removes the temporary file.  Raises
-    `OutputExistsError` when the name is taken and `overwrite` is off, and when it is that of a directory.
+    `OutputExistsError` when the name is taken and `overwrite` is off, and when it is not that of a file.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
@@ -119,7 +119,9 @@ class AtomicFile(_Atomic):
         self.path: Path = Path(path)
         self.overwrite = overwrite
         with naming(self.path):
-            taken = self.path.is_dir() or (not overwrite and os.path.lexists(self.path))
+            # What is replaced is a file, or a link to one or to nothing: not a directory, a pipe or a device.
+            kept = self.path.exists() and not self.path.is_file()
+            taken = kept or (not overwrite and os.path.lexists(self.path))
         if taken:
             raise exists_error(self.path)
         self.temporary: Path = unused(self.path)
@@ -319,12 +321,14 @@ def put_in_place(temporary: Path, path: Path, *, overwrite: bool) -> None:
 
 
 def exists_error(path: str | os.PathLike[str]) -> OutputExistsError:
-    """The error for an output that exists already: a file, which `overwrite` replaces, or a directory."""
+    """The error for an output that exists already: a file, which `overwrite` replaces, a directory, or neither."""
     span = Span(os.fspath(path), 0, 0)
     if Path(path).is_dir():
         return OutputExistsError(
             "a directory, which is never replaced: remove it, or name another", span=span, code="EX-709"
         )
+    if Path(path).exists() and not Path(path).is_file():
+        return OutputExistsError("a device or pipe, which is never replaced: name another", span=span, code="EX-709")
     return OutputExistsError("the output exists already", span=span)
 
 
