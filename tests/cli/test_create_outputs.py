@@ -52,7 +52,7 @@ def test_a_directory_is_never_replaced(format: str, tmp_path: Path, exhume_cli: 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
 @pytest.mark.parametrize("format", [id for id in WRITABLE if formats()[id].container == "file"])
 def test_a_pipe_or_device_is_never_replaced(format: str, tmp_path: Path, exhume_cli: Cli) -> None:
-    """Whoever replaces `/dev/null` by a file breaks the whole machine; a link to it is the same."""
+    """A file in place of `/dev/null` breaks the whole machine; a link to it is the same."""
     words = arguments(format, tmp_path)
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "link").symlink_to("pipe")

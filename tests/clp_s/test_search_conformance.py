@@ -251,12 +251,12 @@ AMBIGUOUS = {
     ("5.123 5", r"\s.\3 \T"): r"\3 and \T together",
     ("5 5", r"\d \d"): r"\d occurs twice",
 }
-"""Times with patterns of their own of which a part would not count, and why each is refused.  The native search
+"""Times with patterns whose parts would not all count, and why each is refused.  The native search
 refuses most of them, and of two specifiers of one thing takes the last."""
 
 
 @pytest.mark.parametrize(("time", "pattern"), AMBIGUOUS)
-def test_patterns_of_which_a_part_would_not_count(time: str, pattern: str, tmp_path: Path) -> None:
+def test_patterns_whose_parts_would_not_all_count(time: str, pattern: str, tmp_path: Path) -> None:
     with exhume.clps.create(tmp_path / "made", timestamp_key="t") as writer:
         writer.write({"t": "2024-01-02T03:04:05Z"})
     query = f't > timestamp("{time}", "{pattern}")'

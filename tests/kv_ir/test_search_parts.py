@@ -1,4 +1,4 @@
-"""A stream that is searched in parts gives the answers of the whole, whichever part has a key."""
+"""A stream that is searched in parts has the answers of the whole, whichever part has a key."""
 
 from __future__ import annotations
 

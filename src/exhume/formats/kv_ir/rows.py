@@ -85,7 +85,7 @@ class Known:
         """Note that there is nothing more to add."""
         self._again = None
 
-    def behind(self, tree: SchemaTree) -> SchemaTree:
+    def added_to(self, tree: SchemaTree) -> SchemaTree:
         """A tree with its own nodes first, then all others that are known."""
         nodes = {triple: node for node, triple in enumerate(zip(tree.parents, tree.keys, tree.types, strict=True))}
         places = {ROOT: ROOT}
@@ -109,7 +109,7 @@ class StreamArchive(ClpSArchive):
     @property
     def known_tree(self) -> SchemaTree:
         self._known.complete()
-        return self._known.behind(self.schema_tree)
+        return self._known.added_to(self.schema_tree)
 
     @property
     def known_ranges(self) -> Sequence[TimestampRange]:

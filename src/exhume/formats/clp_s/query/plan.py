@@ -255,7 +255,7 @@ def make_plan(
     resolver = Resolver(archive.schema_tree)
     absent = [test for test in tests_of(condition) if test.op == MISSING]
     if any(test.column.open or not resolver.nodes(test)[0] for test in absent):
-        # Of a part of a stream: a key that only other parts have is missing in each of these records.
+        # In a part of a stream: a key that only other parts have is missing in each of these records.
         resolver = Resolver(archive.known_tree)
     condition = resolver.run(condition)
     plan.unknown = resolver.unknown
