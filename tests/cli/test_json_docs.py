@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import exhume
+from exhume.testing.damage import flip
 from tests.archives import label, own_archives
 from tests.cli.test_every_verb import CALLS, SAMPLES, SPEC
 from tests.json_schemas import validate
@@ -99,7 +100,16 @@ def test_every_key_of_other_verbs_is_reported(tmp_path: Path, exhume_cli: Cli, s
     damaged = bytearray((tmp_path / "a.caf").read_bytes())
     damaged[-1] ^= 1
     (tmp_path / "b.caf").write_bytes(damaged)
+    bad = tmp_path / "bad"
+    shutil.copytree(bundles / "zlib", bad)
+    (bad / "shard-00000000").write_bytes(flip((bad / "shard-00000000").read_bytes(), -30))
+    tables = (samples / "clp_s" / "demo-stored.clps").read_bytes()
+    with exhume.open(tables) as archive:
+        ids = archive.sections().named("/schema_ids").span
+    (tmp_path / "bad.clps").write_bytes(flip(tables, ids.start + 30))
     for args in (
+        ["list", tmp_path / "bad.clps", "--format", "clp-s"],
+        ["list", bad, "--all-versions"],
         ["formats"],
         ["verify", tmp_path / "b.caf"],
         ["salvage", tmp_path / "b.caf", "-o", tmp_path / "c.caf"],

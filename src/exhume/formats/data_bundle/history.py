@@ -186,7 +186,7 @@ class FileVersion(NamedTuple):
             meta = self.row.meta
             out |= {"shard": meta.shard_index, "shard_offset": meta.offset, "crc32c": f"{meta.crc32c:08x}"}
         if self.error is not None:
-            out["error"] = self.error.code
+            out |= {"problem": self.error.code, "reason": self.error.message}
         return out
 
 
