@@ -13,16 +13,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import exhume
+from exhume.errors import ExhumeError
 from exhume.formats.leveldb import pykernel
 from exhume.formats.leveldb.comparators import REVERSE, comparator_of
 from exhume.formats.leveldb.deletions import Deletions, RangeDeletion
 from exhume.formats.leveldb.kernel import LeveldbRows
-from exhume.formats.leveldb.model import BYTEWISE, Place, Status, TableFile, ValueTypes, Verdict
+from exhume.formats.leveldb.model import BYTEWISE, Place, Role, Status, TableFile, ValueTypes, Verdict
 from exhume.formats.leveldb.ranges import versions_of
 from exhume.formats.leveldb.reader import LevelDbArchive
 from exhume.formats.leveldb.wire import MAX_SEQUENCE, InternalKey
 from exhume.io.local import LocalTree
+from exhume.testing.damage import flip
 from tests.leveldb.crafted import DELETE, MERGE, PUT, RANGE_DELETE, Crafted, batch, ours, rewrite_options
+from tests.leveldb.producers import rocksdb_options
 from tests.oracles import need
 
 
@@ -232,3 +235,33 @@ def test_a_reversed_or_empty_range_deletes_nothing_in_salvage(tmp_path: Path) ->
     report = exhume.salvage(tmp_path / "db", tmp_path / "out")
     assert report.lost
     assert ours(tmp_path / "out") == {b"a": b"1", b"b": b"2"}
+
+
+@pytest.mark.parametrize("version", [2, 5])
+@pytest.mark.parametrize("block", ["metaindex", "rocksdb.properties", "rocksdb.range_del"])
+def test_damage_that_may_hide_range_deletions(tmp_path: Path, block: str, version: int) -> None:
+    """Strict reading stops, whatever the version of the table is."""
+    options = rocksdb_options("none", version)
+    database = need("rocksdict").Rdict(str(tmp_path / "db"), options)
+    for number in range(9):
+        database[key(number)] = b"value"
+    database.delete_range(key(3), key(6))
+    snapshot = database.snapshot()  # which keeps it in the table
+    database[key(10)] = b"value"
+    database.flush()
+    del snapshot
+    database.close()
+    with LevelDbArchive(LocalTree(tmp_path / "db")) as archive:
+        table = archive.database.table(archive.database.tables(Role.LIVE)[0])
+        assert table.footer is not None
+        handle = table.footer.metaindex if block == "metaindex" else table.metaindex()[block]
+        assert [one.stop for one in archive.database.range_deletions()] == [key(6)]
+    path = tmp_path / "db" / table.source.name
+    path.write_bytes(flip(path.read_bytes(), handle.offset + 1, 1))
+    with LevelDbArchive(LocalTree(tmp_path / "db")) as archive:
+        with pytest.raises(ExhumeError):
+            dict(archive.database.scan())
+        with pytest.raises(ExhumeError):
+            archive.database.get(key(4))
+        with pytest.raises(ExhumeError):
+            list(archive.database.live_versions())

@@ -218,11 +218,11 @@ class IndexedFile(BlockFile):
             return _IndexShape()
         if footer.family == "leveldb":
             return _IndexShape(footer.index_handle)
-        # Only in these tables can properties change the layout of the index.
-        is_needed = footer.version >= 3 or footer.index_handle is None
-        noting = checks.RecordingReport(report if is_needed else checks.ignore)
+        # The metaindex also names range deletions and a dictionary, the properties the sequence number of all entries:
+        # without them, strict reading would return other rows.
+        noting = checks.RecordingReport(report)
         facts = self.properties(noting)
-        if noting.unchecked and is_needed:  # properties that could not be read may state another layout
+        if noting.unchecked:  # properties that could not be read may state another layout
             return _IndexShape()
         kind = _fixed(facts.get(INDEX_TYPE))
         if not self.check_features(report):
