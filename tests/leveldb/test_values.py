@@ -106,6 +106,38 @@ def test_entities_and_timed_puts_as_rocksdb_reads_them(tmp_path: Path) -> None:
     assert plain_value(TIMED_PUT, b"short") is None
 
 
+@pytest.mark.parametrize("compacted", [False, True])
+def test_columns_of_an_entity_that_was_merged(tmp_path: Path, compacted: bool) -> None:
+    """Operands change the column without a name; the others stay, as in RocksDB."""
+    database = Crafted(tmp_path / "db", merge_operator="StringAppendOperator")
+    entity = bytes.fromhex("0102 00 01 0163 02") + b"dyz"
+    bare = bytes.fromhex("0101 0163 02") + b"yz"
+    database.write(
+        batch(10, (ENTITY, b"both", entity), (ENTITY, b"bare", bare)),
+        batch(12, (MERGE, b"both", b"m"), (MERGE, b"bare", b"n"), (MERGE, b"both", b"o")),
+    )
+    if compacted:
+        database.flush()
+    columns = {b"both": {b"": b"d,m,o", b"c": b"yz"}, b"bare": {b"": b",n", b"c": b"yz"}}
+    with LevelDbArchive(LocalTree(database.path)) as archive:
+        for found in (
+            archive.database.live_versions(),
+            archive.database.versions(),
+            archive.database.state(),
+            archive.database.state(14),
+        ):
+            assert {v.key: v.columns for v in found if v.status == "live" and v.key != b"a"} == columns
+        if not compacted:
+            earlier = {v.key: v.columns for v in archive.database.state(12)}
+            assert earlier == {b"a": None, b"both": {b"": b"d,m", b"c": b"yz"}, b"bare": {b"c": b"yz"}}
+    report = exhume.salvage(database.path, tmp_path / "out")
+    assert report.lost == {"entities with columns": 2}
+    for file in (database.path / "CURRENT", *database.path.glob("MANIFEST-*")):
+        file.unlink()
+    report = exhume.salvage(database.path, tmp_path / "other")
+    assert report.lost["entities with columns"] == 2
+
+
 def test_columns_of_entities() -> None:
     assert entity_columns(bytes.fromhex("0102 00 01 0163 02") + b"dyz") == {b"": b"d", b"c": b"yz"}
     for wrong in (

@@ -35,6 +35,7 @@ from exhume.formats.leveldb.model import (
     Status,
     ValueTypes,
     Version,
+    VersionExtra,
 )
 from exhume.formats.leveldb.ranges import (
     BEGINNING,
@@ -45,7 +46,7 @@ from exhume.formats.leveldb.ranges import (
     versions_of,
 )
 from exhume.formats.leveldb.table import Item, merge_runs, parts_of, sort_key, whole_keys
-from exhume.formats.leveldb.values import Resolver, add_items, settle_older
+from exhume.formats.leveldb.values import Resolver, add_items, merged_columns, settle_older
 from exhume.formats.leveldb.wire import MAX_SEQUENCE
 from exhume.io.caching import cached_property
 from exhume.tuples import NamedTuple
@@ -294,7 +295,10 @@ class Database(LiveDatabase):
             return head._replace(value=b"", status=Status.UNRESOLVED)
         # An operand that no newer version replaces is now the live value.
         status = Status.LIVE if head.status is Status.OPERAND and head.superseded_by is None else head.status
-        return head._replace(value=value, status=status)
+        extra = head.extra
+        if (columns := chain[-1].columns) is not None:
+            extra = (extra or VersionExtra())._replace(columns=merged_columns(columns, value))
+        return head._replace(value=value, status=status, extra=extra)
 
     def deletions(
         self, found: Iterable[Version], ceiling: int = MAX_SEQUENCE, *, unreferenced: bool = False

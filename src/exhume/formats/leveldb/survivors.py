@@ -82,7 +82,7 @@ def _newest_rows(
                 report.add_lost("values that cannot be determined")
                 continue
             yielded = newest.key, value
-            for what in _omitted(newest):
+            for what in _omitted(newest, parts[-1]):
                 report.add_lost(what)
         if newest.checksum not in proofs:
             proofs.add(newest.checksum)
@@ -145,9 +145,12 @@ def _surviving(
     return chain
 
 
-def _omitted(version: Version) -> Iterator[str]:
-    """Yield what the output has no place for: columns other than the value, and the timestamp of the key."""
-    if version.columns is not None and any(version.columns):
+def _omitted(version: Version, base: Version) -> Iterator[str]:
+    """Yield what the output has no place for: columns other than the value, and the timestamp of the key.
+
+    `base` is what merge operands were applied to, or the version itself.
+    """
+    if base.columns is not None and any(base.columns):
         yield "entities with columns"
     if version.timestamp is not None:
         yield "timestamps of keys"
@@ -164,7 +167,7 @@ def _sound_rows(rows: LeveldbRows) -> tuple[Sequence[Row], Counter[str], Counter
     if not unresolved and not rows.extras:
         return rows.pairs(), tally.verdicts, Counter()
     found = [one for one in versions_of(rows) if one.status is Status.LIVE]
-    lost = Counter(what for one in found for what in _omitted(one))
+    lost = Counter(what for one in found for what in _omitted(one, one))
     lost += Counter({"values that cannot be determined": unresolved})
     return [(one.key, one.content) for one in found], Counter(str(one.checksum) for one in found), lost
 

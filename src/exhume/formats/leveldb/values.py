@@ -290,8 +290,8 @@ def settle_chains(rows: LeveldbRows, chains: Found, resolver: Resolver, *, keep:
     With `keep`, merge operands remain as rows of their own.
     """
     parts: Sequence[Chain] = _with_extras(rows, chains) if rows.extras else chains
-    _keep_columns(rows, chains)
     values = [(number, resolver(rows.family, key, versions)) for number, key, versions in parts]
+    _keep_columns(rows, chains, values)
     rows.settle(_split_large(rows, parts, values), keep)
 
 
@@ -331,16 +331,31 @@ def _split_large(
     return out
 
 
-def _keep_columns(rows: LeveldbRows, chains: Found) -> None:
+def _keep_columns(rows: LeveldbRows, chains: Found, values: list[tuple[int, bytes | LargeValue | None]]) -> None:
     """Keep the columns of live entities, whose value will be that of one column."""
-    # By the type of the newest version of each chain.
-    entities = [one for one in chains if one[2][0][0] == ValueTypes.WIDE_COLUMN_ENTITY]
+    # By the type of the version that each chain ends with; those before it are merge operands.
+    entities = [
+        (number, key, versions, value)
+        for (number, key, versions), (_, value) in zip(chains, values, strict=True)
+        if versions[-1][0] == ValueTypes.WIDE_COLUMN_ENTITY and value is not None
+    ]
     if not entities:
         return
     sequences = array("q", rows.numbers(SEQUENCE))
-    for number, key, versions in entities:
+    for number, key, versions, value in entities:
         place = key, sequences[number]
-        rows.extras[place] = rows.extras.get(place, VersionExtra())._replace(columns=entity_columns(versions[0][1]))
+        columns = entity_columns(versions[-1][1])
+        if len(versions) > 1:
+            columns = merged_columns(columns, whole(value))
+        rows.extras[place] = rows.extras.get(place, VersionExtra())._replace(columns=columns)
+
+
+def merged_columns(columns: Mapping[bytes, bytes] | None, value: bytes) -> dict[bytes, bytes]:
+    """Return the columns of an entity to which merge operands were applied; they change the column without a name.
+
+    Spec: RocksDB include/rocksdb/merge_operator.h, `FullMergeV3`.
+    """
+    return {b"": value} | {name: one for name, one in (columns or {}).items() if name}
 
 
 def settle_older(rows: LeveldbRows, resolver: Resolver) -> None:
