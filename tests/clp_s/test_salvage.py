@@ -454,6 +454,21 @@ def test_partial_records_are_parts_of_the_original(
     assert kept == sorted(kept)
 
 
+def test_an_intact_stream_above_the_limit_is_not_spooled(
+    wide: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is copied as it is stored, as below the limit; only a damaged one is decompressed into a file."""
+    exhume.salvage(wide, tmp_path / "usual", format="clp-s")
+    monkeypatch.setattr(survivors, "scratch_file", None)
+    limits = Limits(payload_size=12_000)
+    report = exhume.salvage(wide, tmp_path / "out", format="clp-s", limits=limits)
+    assert report.complete
+    assert (tmp_path / "out").read_bytes() == (tmp_path / "usual").read_bytes()
+    (tmp_path / "cut.clps").write_bytes(wide.read_bytes()[:-300])
+    with pytest.raises(TypeError):
+        exhume.salvage(tmp_path / "cut.clps", tmp_path / "rest", format="clp-s", limits=limits)
+
+
 def test_partial_on_the_command_line(wide: Path, tmp_path: Path, exhume_cli: Any) -> None:
     with exhume.open(wide) as archive:
         assert isinstance(archive, ClpSArchive)

@@ -179,12 +179,14 @@ class Streams:
         last = number + 1 == len(self._streams)
         end = self._end if last else self._base + self._streams[number + 1].offset
         most = stream.size + WINDOW  # stored bytes are hardly more than their content
-        if max(stream.size, min(end - start, most)) > limits.payload_size:
-            return self._read_large(number, start, end)
-        if stream.size >= MEASURED:
-            found = self._intact(number, start, end)
+        is_large = max(stream.size, min(end - start, most)) > limits.payload_size
+        if is_large or stream.size >= MEASURED:
+            budget = limits.expansion_budget(end - start) if is_large else limits.payload_size
+            found = self._intact(number, start, end, budget)
             if found is not None:
                 return found, payload_of([], b"")
+        if is_large:
+            return self._read_large(number, start, end)
         parts: list[bytes] = []
         data, used, intact = b"", 0, False
         if start < source.size:
@@ -209,13 +211,13 @@ class Streams:
         made = [stop - start for start, stop in places], whole(content)[1]
         return _Stream(tables, kept, partial, size, end), made
 
-    def _intact(self, number: int, start: int, end: int) -> _Stream | None:
-        """A stream that decompresses without errors, checked without keeping it; else None."""
+    def _intact(self, number: int, start: int, end: int, most: int) -> _Stream | None:
+        """A stream of at most `most` bytes that decompresses without errors, checked without keeping it; else None."""
         source, used, size = self._source, 0, 0
         try:
             for used, part in zstd_measured(source.chunks(start, min(end, source.size))):  # noqa: B007
                 size += part
-                if size > self._limits.payload_size:
+                if size > most:
                     return None
         except ExhumeError:  # reported where the remainder is decompressed
             return None
@@ -228,7 +230,7 @@ class Streams:
         return _Stream(tables, tables, None, size, start + used, source.chunks(start, start + used))
 
     def _read_large(self, number: int, start: int, end: int) -> tuple[_Stream, Payload]:
-        """A stream that is too large for memory, decompressed into a file."""
+        """A damaged stream that is too large for memory, decompressed into a file as far as possible."""
         source, most = self._source, self._limits.expansion_budget(end - start)
         spool = self._spools[number] = scratch_file(self._scratch)
         used = size = 0
