@@ -20,7 +20,7 @@ from exhume.archive import RecordArchive as RecordArchive
 from exhume.archive import Writer as Writer
 from exhume.engines.carve import carve as carve
 from exhume.engines.explain import Selection
-from exhume.engines.explained import ExplainedSection
+from exhume.engines.explanation import ExplainedSection
 from exhume.engines.identify import identify as identify
 from exhume.engines.inspect import Inspection
 from exhume.engines.recode import RecodeReport

@@ -14,7 +14,7 @@ import pytest
 
 import exhume
 from exhume.engines.explain import BULK_SECTIONS, Selection, explain_archive
-from exhume.engines.explained import ExplainedSection
+from exhume.engines.explanation import ExplainedSection
 from exhume.findings import Finding
 from exhume.formats.clp_s import checks, sections
 from exhume.formats.clp_s.reader import open_archive

@@ -76,14 +76,14 @@ def test_block_kernel_and_generated_class_agree_on_anything(noise: bytes, entrie
             block, len(block), BUDGET, 1, None
         )
         found = scan_entry(block, 0, len(block))
-        fits = pure[2] in (pykernel.BLOCK_FINE, pykernel.BLOCK_SHARED)
-        assert (found.problem is None) == fits or pure[2] == pykernel.BLOCK_SHARED
+        fits = pure[2] in (kernel.BLOCK_FINE, kernel.BLOCK_SHARED)
+        assert (found.problem is None) == fits or pure[2] == kernel.BLOCK_SHARED
 
 
 def test_shared_prefixes_have_a_budget() -> None:
     block = build_varint(0) + build_varint(200) + b"\0" + b"k" * 200 + (build_varint(200) + b"\0\0") * 1000
     for python in (kernel, pykernel):
-        assert python.block_entries(block, len(block), 1000)[2] == pykernel.BLOCK_BOMB
+        assert python.block_entries(block, len(block), 1000)[2] == kernel.BLOCK_BOMB
         assert len(python.block_entries(block, len(block), 1 << 20)[0]) == 1001
 
 

@@ -22,7 +22,7 @@ from exhume.cli.exploring import explored, opener
 from exhume.cli.run import Run
 from exhume.engines import explained as explained_engine
 from exhume.engines import payloads
-from exhume.engines.explained import PARSED_SIZE
+from exhume.engines.explanation import PARSED_SIZE
 from exhume.errors import LimitExceededError
 from exhume.formats.data_bundle.shard import Shard
 from exhume.formats.kv_ir import sections as kv_ir_sections

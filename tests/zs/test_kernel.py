@@ -81,7 +81,7 @@ def test_splitter_agrees_with_the_generated_class(payload: bytes) -> None:
 
 @given(st.integers(0, 2**64 - 1))
 def test_integers_are_what_the_generated_class_reads(value: int) -> None:
-    data = pykernel.build_uleb128(value)
+    data = kernel.build_uleb128(value)
     parsed = Uleb128(KaitaiStream(BytesIO(data)))
     assert (parsed.value, parsed._io.pos()) == (value, len(data))
 

@@ -25,7 +25,7 @@ from exhume.findings import Verdict
 
 if TYPE_CHECKING:
     from exhume.engines.explain import Selection
-    from exhume.engines.explained import ExplainedSection
+    from exhume.engines.explanation import ExplainedSection
 
 
 _CHOSEN = ("at", "span", "section", "source", "depth", "whole")

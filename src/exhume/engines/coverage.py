@@ -14,7 +14,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from exhume.archive import Archive
-from exhume.engines.explained import PARSED_SIZE, explain_section
+from exhume.engines.explained import explain_section
+from exhume.engines.explanation import PARSED_SIZE
 from exhume.errors import Span
 from exhume.io.parallel import map_ordered
 from exhume.layout.fast import claimed

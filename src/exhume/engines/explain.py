@@ -19,17 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from exhume.archive import Archive
 from exhume.choices import check_keywords, hint
-from exhume.engines.explained import (
-    PARSED_SIZE,
-    ExplainedSection,
-    SectionCache,
-    check_fields,
-    count_elsewhere,
-    explain_section,
-    only_damage,
-    parsed_whole,
-    schemas_of,
-)  # fmt: skip
+from exhume.engines.explanation import PARSED_SIZE, ExplainedSection, schemas_of
 from exhume.engines.findings_by_place import FindingsByPlace, Near, place_findings, stored_range, touches
 from exhume.engines.inspect import inspect_archive
 from exhume.errors import EntryNotFoundError, QueryError, Span, shorten
@@ -39,6 +29,7 @@ from exhume.layout.sections import PayloadRun, Run, Section, SectionKind, Sectio
 from exhume.registry import formats
 
 if TYPE_CHECKING:
+    from exhume.engines.explained import SectionCache
     from exhume.layout.foreign import Specification, SpecifiedFile
 
 BULK_SECTIONS = 16
@@ -217,21 +208,24 @@ def _explain(
         fields = bool(near) or selection.fields
         # The largest section whose fields are parsed; -1: none.
         limit = UNBOUNDED if selection.narrow else min(selection.parsed, max(SMALL, left[bool(near)])) if fields else -1
-        explained = explain_section(
-            found,
-            section,
-            whole=selection.narrow and selection.window is None,
-            limit=limit,
-            marks=[span for _, span in near if span.size],
-            window=selection.window,
-            payload=selection.payloads,
-            stream=selection.stream,
-            unchecked=unchecked,
-        )
+        if limit < 0:
+            explained = ExplainedSection(section, note=section.note)
+        else:
+            from exhume.engines.explained import explain_section  # what parses fields is imported for fields
+
+            explained = explain_section(
+                found,
+                section,
+                whole=selection.narrow and selection.window is None,
+                limit=limit,
+                marks=[span for _, span in near if span.size],
+                window=selection.window,
+                payload=selection.payloads,
+                stream=selection.stream,
+                unchecked=unchecked,
+            )
         left[bool(near)] -= explained.parsed
-        _judge(explained, schemas, near, unchecked, note)
-        if not selection.fields:
-            only_damage(explained)
+        _judge(explained, schemas, near, unchecked, note, damage=not selection.fields)
         begun.add(section.span.source)
         yield explained
     yield from omitted.values()
@@ -255,6 +249,8 @@ def explain_one(
     `payload` unset, none is decompressed.  `page` is that of `exhume.layout.schema.Explainer`, and `cache` that of
     `explain_section`.
     """
+    from exhume.engines.explained import explain_section
+
     near = FindingsByPlace(finding for finding in findings if finding.span is not None).near(section.span, first=first)
     marked = [*marks, *(span for _, span in near if span.size)]
     explained = explain_section(
@@ -265,18 +261,30 @@ def explain_one(
 
 
 def _judge(
-    explained: ExplainedSection, schemas: Mapping[str | None, int], near: Near, unchecked: str, note: bool = False
+    explained: ExplainedSection,
+    schemas: Mapping[str | None, int],
+    near: Near,
+    unchecked: str,
+    note: bool = False,
+    damage: bool = False,
 ) -> None:
     """Compute the checksums of a section, note each result at its field, and place the findings `near` it.
 
-    `schemas` is the number of sections by schema.  `unchecked` and `note` are those of `_explain`.
+    `schemas` is the number of sections by schema.  `unchecked` and `note` are those of `_explain`.  `damage`: only
+    fields with damage are kept.
     """
-    section = explained.section
-    explained.complete = explained.complete and section.kind is not SectionKind.UNREAD and parsed_whole(explained)
-    for tree in explained.trees():
-        check_fields(section, tree, [], unchecked, note)
-        count_elsewhere(tree, schemas)
+    explained.complete = explained.complete and explained.section.kind is not SectionKind.UNREAD
+    trees = list(explained.trees())
+    if trees:
+        from exhume.engines.explained import check_fields, count_elsewhere, only_damage, parsed_whole
+
+        explained.complete = explained.complete and parsed_whole(explained)
+        for tree in trees:
+            check_fields(explained.section, tree, [], unchecked, note)
+            count_elsewhere(tree, schemas)
     place_findings(explained, near)
+    if damage and trees:
+        only_damage(explained)
 
 
 def _selected_sections(

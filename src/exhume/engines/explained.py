@@ -9,27 +9,22 @@ reads bytes on demand, for data too large to hold.  A section has the names of t
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from exhume.counts import counted
+from exhume.engines.explanation import PARSED_SIZE, ExplainedSection
 from exhume.engines.payloads import Payloads
 from exhume.errors import ExhumeError, Span, shorten
-from exhume.findings import Check, CheckOutcome, Finding
+from exhume.findings import Check, CheckOutcome
 from exhume.io.jsonout import dumps
 from exhume.io.local import mapped
-from exhume.late import notebook_html
 from exhume.layout.elements import Reading
 from exhume.layout.kaitai import HELD, PARSED, Region, region_of
 from exhume.layout.schema import ELSEWHERE, Explainer
 from exhume.layout.sections import Section, SectionMap
 from exhume.layout.trees import Field, Trees, held
-
-PARSED_SIZE = 8 << 20
-"""Larger sections and payloads are summarized, unless requested: debug objects take about 100 bytes per byte."""
-
 
 NEARBY = 64 << 20
 """Bytes elsewhere that are read for the checksums of a section that a person views."""
@@ -51,93 +46,21 @@ class SectionCache:
     """The parsed values: of the payload (True), and of the stored bytes."""
 
 
-@dataclass(slots=True)
-class ExplainedSection:
-    """One section explained: the tree of its stored bytes and that of its decompressed payload, where schemas exist."""
-
-    section: Section
-    stored: Field | None = None
-    payload: Field | None = None
-    note: str = ""  # about the section or how far it could be read
-    skipped: int = 0  # number of sections of this kind left out, from this one on
-    parsed: int = 0  # bytes, stored and decompressed, whose fields were parsed
-    withheld: bool = False  # whether fields were left out because the section is large
-    findings: list[Finding] = field(default_factory=list)  # findings that no single field holds
-    data: bytes = field(default=b"", repr=False)  # the decompressed payload that `payload` describes
-    region: Region | None = field(default=None, repr=False)  # the same where it is too large to be held
-    explainer: Explainer | None = field(default=None, repr=False)  # makes elements that are shown later
-    payload_explainer: Explainer | None = field(default=None, repr=False)  # the same for those of the payload
-
-    def trees(self) -> Iterator[Field]:
-        """The field trees that exist: of the stored bytes, of the payload."""
-        if self.stored is not None:
-            yield self.stored
-        if self.payload is not None:
-            yield self.payload
-
-    stopped: int | None = None  # the byte up to which a look read that would have taken longer than its patience
-    complete: bool = True  # whether everything that was examined could be read, decoded and parsed
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether everything examined until now could be read, decoded and parsed."""
-        return self.complete and not any(
-            one is not None and one.broken for one in (self.explainer, self.payload_explainer)
-        )
-
-    def _repr_html_(self) -> str:
-        """HTML for a notebook."""
-        return notebook_html("explained_html", self)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON form documented for `exhume explain --json`."""
-        out: dict[str, Any] = {"section": self.section.to_dict()}
-        if self.stored is not None:
-            out["fields"] = field_to_dict(self.stored)
-        if self.payload is not None:
-            out["payload"] = field_to_dict(self.payload)
-        return out | self._facts()
-
-    def _facts(self) -> dict[str, Any]:
-        """Keys of the JSON form other than the trees."""
-        out: dict[str, Any] = {}
-        if self.note:
-            out["note"] = self.note
-        if self.skipped:
-            out["skipped"] = self.skipped
-        if self.findings:
-            out["findings"] = [finding.to_dict() for finding in self.findings]
-        return out
-
-    def json_pieces(self) -> Iterator[str]:
-        """The text of `to_dict` in JSON, in chunks: elements that are created on access are not kept."""
-        if not any(map(_has_elements, self.trees())):  # all fields exist: no need for chunks
-            yield dumps(self.to_dict())
-            return
-        yield f'{{"section":{dumps(self.section.to_dict())}'
-        for key, tree in (("fields", self.stored), ("payload", self.payload)):
-            if tree is not None:
-                yield f',"{key}":'
-                yield from _tree_pieces(tree)
-        rest = dumps(self._facts())
-        yield f",{rest[1:]}" if len(rest) > len("{}") else "}"
-
-
-def _has_elements(node: Field) -> bool:
+def has_elements(node: Field) -> bool:
     """Return whether a field contains an array whose elements are made on access."""
-    return isinstance(node.children, Trees) or any(map(_has_elements, node.children))
+    return isinstance(node.children, Trees) or any(map(has_elements, node.children))
 
 
-def _tree_pieces(node: Field) -> Iterator[str]:
+def tree_pieces(node: Field) -> Iterator[str]:
     """Yield a field and its children as JSON in chunks, so that a long list is never held as one string."""
-    if not _has_elements(node):
+    if not has_elements(node):
         yield dumps(field_to_dict(node))
         return
     yield f'{dumps(own_values(node))[:-1]},"children":['
     for number, child in enumerate(node.children):
         if number:
             yield ","
-        yield from _tree_pieces(child)
+        yield from tree_pieces(child)
     yield "]}"
 
 
@@ -414,14 +337,6 @@ def neighbors(parent: Field, node: Field) -> tuple[Field | None, Field | None]:
     if at is None:
         return None, None
     return (placed[at - 1] if at else None), (placed[at + 1] if at + 1 < len(placed) else None)
-
-
-def schemas_of(found: SectionMap) -> Counter[str | None]:
-    """Number of sections by schema."""
-    schemas: Counter[str | None] = Counter()
-    for section, count, _ in found.sums(tiles=True):
-        schemas[section.schema] += count
-    return schemas
 
 
 def count_elsewhere(tree: Field, schemas: Mapping[str | None, int]) -> None:

@@ -10,12 +10,15 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable
 from itertools import accumulate, chain
+from typing import TYPE_CHECKING
 
-from exhume.engines.explained import ExplainedSection
 from exhume.errors import Span
 from exhume.findings import Finding
 from exhume.layout.sections import PayloadRun, Run
-from exhume.layout.trees import Field
+
+if TYPE_CHECKING:
+    from exhume.engines.explanation import ExplainedSection
+    from exhume.layout.trees import Field
 
 Near = list[tuple[Finding, Span]]
 """Findings about a section, each with its place."""

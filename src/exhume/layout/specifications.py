@@ -7,28 +7,27 @@ time (`describe_traced`).  Keys that begin with `-` are exhume's own additions t
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import importlib
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from exhume.choices import hint
 from exhume.errors import EntryNotFoundError, MissingDependencyError, SpecificationError
+from exhume.tuples import NamedTuple
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from exhume.compiler.front.model import Kind, Type
 
 SPECS_PACKAGE = "exhume_ksy"
 """Package with the specifications and the code that is generated from them."""
 
 
-@dataclass(frozen=True, slots=True)
-class FieldDoc:
+class FieldDoc(NamedTuple):
     """Documentation of a field or type in a specification.
 
     Attributes:
@@ -123,7 +122,7 @@ def _described(around: Sequence[Mapping[str, Any]]) -> dict[str, FieldDoc]:
     described = {"": FieldDoc(doc=_text(content.get("doc")), doc_ref=_text(content.get("doc-ref")))}
     scalar = content.get("-scalar")
     line = f"{{{scalar}}}" if scalar else _text(content.get("-webide-representation"))
-    described[""] = dataclasses.replace(described[""], representation=line, is_scalar=bool(scalar))
+    described[""] = described[""]._replace(representation=line, is_scalar=bool(scalar))
     # A field without an id has the name that Kaitai's compiler assigns.
     attributes = [(item.get("id", f"_unnamed{number}"), item) for number, item in enumerate(content.get("seq", []))]
     attributes += list(content.get("instances", {}).items())
@@ -195,6 +194,7 @@ NESTED_META = ("encoding", "endian", "bit-endian")
 def folder() -> Path:
     """Return the folder that contains the specifications."""
     import importlib.resources
+    from pathlib import Path
 
     return Path(str(importlib.resources.files(SPECS_PACKAGE))) / "ksy"
 

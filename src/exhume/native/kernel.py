@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 from exhume.native.compiled import KERNEL, bind
 
 # What the compiled kernel does not have, or what callers compare results with.
-from exhume.native.pykernel import BLOCK_BOMB as BLOCK_BOMB
-from exhume.native.pykernel import BLOCK_FINE as BLOCK_FINE
-from exhume.native.pykernel import BLOCK_LENGTHS as BLOCK_LENGTHS
-from exhume.native.pykernel import BLOCK_SHARED as BLOCK_SHARED
-from exhume.native.pykernel import BLOCK_SHORT_KEY as BLOCK_SHORT_KEY
-from exhume.native.pykernel import build_uleb128 as build_uleb128
+from exhume.native.types import BLOCK_BOMB as BLOCK_BOMB
+from exhume.native.types import BLOCK_FINE as BLOCK_FINE
+from exhume.native.types import BLOCK_LENGTHS as BLOCK_LENGTHS
+from exhume.native.types import BLOCK_SHARED as BLOCK_SHARED
+from exhume.native.types import BLOCK_SHORT_KEY as BLOCK_SHORT_KEY
 from exhume.native.types import MalformedRecordsError as MalformedRecordsError
 from exhume.native.types import Scan as Scan
+from exhume.native.types import build_uleb128 as build_uleb128
 
 if TYPE_CHECKING:
     from exhume.native.pykernel import *  # noqa: F403

@@ -22,26 +22,20 @@ from exhume_ksy.fast.leveldb_internal_key import read_leveldb_internal_key
 from exhume_ksy.fast.zs import flat_block
 from exhume_ksy.fast.zs_data_block import RecordColumns, scan_record
 
-from exhume.native.types import OVERLONG, Scan, malformed_records
+from exhume.native.types import (
+    BLOCK_BOMB,
+    BLOCK_FINE,
+    BLOCK_LENGTHS,
+    BLOCK_SHARED,
+    BLOCK_SHORT_KEY,
+    OVERLONG,
+    Scan,
+    build_uleb128,
+    malformed_records,
+)
 
 Buffer = bytes | bytearray | memoryview
 """What the functions read from."""
-
-
-def build_uleb128(value: int) -> bytes:
-    """The shortest form of `value`.
-
-    Raises:
-        ValueError: negative, or beyond 64 bits.
-    """
-    if not 0 <= value < 1 << 64:
-        raise ValueError(f"{value} does not fit an unsigned 64-bit integer")
-    out = bytearray()
-    while value >= 0x80:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
 
 
 def _records(data: bytes) -> RecordColumns:
@@ -188,10 +182,6 @@ def next_block(data: Buffer, start: int, stop: int, largest: int, highest: int) 
 
 
 # LevelDB blocks: sorted entries, whose keys omit the bytes that they share with the key before.
-
-BLOCK_FINE, BLOCK_LENGTHS, BLOCK_SHARED, BLOCK_SHORT_KEY, BLOCK_BOMB = range(5)
-"""Why splitting a block ended: at its end, lengths that pass the end, more shared bytes than the previous key has, an
-internal key below 8 bytes, keys that expand beyond the budget."""
 
 _TOP = (1 << 64) - 1  # minus (sequence << 8 | type): newer versions sort first
 

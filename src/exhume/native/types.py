@@ -1,4 +1,4 @@
-"""The results and errors of both kernels, in their own module: the compiled one need not import the other."""
+"""The results and errors of both kernels, and what only Python has: the compiled one need not import the other."""
 
 from __future__ import annotations
 
@@ -8,6 +8,10 @@ from typing import NamedTuple
 TRUNCATED = "truncated"
 OVERLONG = "overlong"
 OVERRUN = "overrun"
+
+BLOCK_FINE, BLOCK_LENGTHS, BLOCK_SHARED, BLOCK_SHORT_KEY, BLOCK_BOMB = range(5)
+"""Why splitting a block of LevelDB ended: at its end, lengths that pass the end, more shared bytes than the previous
+key has, an internal key below 8 bytes, keys that expand beyond the budget."""
 
 
 class MalformedRecordsError(ValueError):
@@ -61,3 +65,19 @@ class Scan(NamedTuple):
     unsorted: int
     previous: tuple[int, int]
     current: tuple[int, int]
+
+
+def build_uleb128(value: int) -> bytes:
+    """The shortest form of `value`.
+
+    Raises:
+        ValueError: negative, or beyond 64 bits.
+    """
+    if not 0 <= value < 1 << 64:
+        raise ValueError(f"{value} does not fit an unsigned 64-bit integer")
+    out = bytearray()
+    while value >= 0x80:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)

@@ -20,7 +20,8 @@ from typing import Any, Protocol
 from exhume.archive import Archive
 from exhume.counts import counted
 from exhume.engines.explain import explain_one
-from exhume.engines.explained import NEARBY, ExplainedSection, SectionCache, checked_nearby
+from exhume.engines.explained import NEARBY, SectionCache, checked_nearby
+from exhume.engines.explanation import ExplainedSection
 from exhume.engines.payloads import Payloads
 from exhume.engines.verify import describe_verdict
 from exhume.errors import EntryNotFoundError, ExhumeError, QueryError, SourceError, Span, shorten

@@ -12,7 +12,7 @@ from typing import Any
 
 from exhume.archive import Archive
 from exhume.counts import counting
-from exhume.engines.explained import ExplainedSection
+from exhume.engines.explanation import ExplainedSection
 from exhume.errors import ExhumeError, Span
 from exhume.findings import Finding
 from exhume.layout.sections import SectionMap

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from exhume.engines.explained import ExplainedSection
+from exhume.engines.explanation import ExplainedSection
 from exhume.errors import Span, shorten
 from exhume.findings import CheckOutcome
 from exhume.layout.schema import ARRAY_SHOWN

@@ -19,14 +19,8 @@ from exhume.archive import Archive
 from exhume.cli.explained import field_value
 from exhume.cli.render import printable
 from exhume.counts import counted
-from exhume.engines.explained import (
-    NEARBY,
-    ExplainedSection,
-    SectionCache,
-    check_fields,
-    checked_nearby,
-    explain_section,
-)
+from exhume.engines.explained import NEARBY, SectionCache, check_fields, checked_nearby, explain_section
+from exhume.engines.explanation import ExplainedSection
 from exhume.engines.payloads import Payloads
 from exhume.errors import Span, shorten
 from exhume.findings import CheckOutcome
