@@ -6,7 +6,7 @@ not held as text as a whole.
 
 from __future__ import annotations
 
-import base64
+import binascii
 import codecs
 import json
 import math
@@ -57,7 +57,8 @@ def bytes_value(raw: bytes) -> dict[str, str]:
     try:
         return {"text": raw.decode("utf-8")}
     except UnicodeDecodeError:
-        return {"text": raw.decode("utf-8", "replace"), "base64": base64.b64encode(raw).decode("ascii")}
+        exact = binascii.b2a_base64(raw, newline=False).decode("ascii")
+        return {"text": raw.decode("utf-8", "replace"), "base64": exact}
 
 
 def _integer(value: int) -> int | str:
@@ -199,7 +200,7 @@ def _bytes_pieces(raw: Blocks, gap: str = "") -> Iterator[str]:
     if not exact:
         yield f'",{gap}"base64":{gap}"'
         for piece in raw(PIECE):
-            yield base64.b64encode(piece).decode("ascii")
+            yield binascii.b2a_base64(piece, newline=False).decode("ascii")
     yield '"}'
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import PurePosixPath
+from posixpath import basename, dirname
 from typing import TYPE_CHECKING, Any, Final, Unpack
 
 from exhume.archive import Archive, Entry, Info, Progress, no_progress
@@ -82,9 +82,8 @@ def neighbors(source: Source) -> Tree | None:
 
 def open_in_tree(tree: Tree, name: str, *, limits: Limits = DEFAULT_LIMITS, **options: Any) -> ArkArchive:
     """The log whose manifest is the file `name` (`…manifests/<guid>`) of a tree."""
-    path = PurePosixPath(name)
-    folder = path.parent.parent.as_posix()
-    root = tree if folder == "." else tree.subtree(folder)
+    folder = dirname(dirname(name))
+    root = tree.subtree(folder) if folder else tree
     return open_manifest(tree.source(name), tree, root, limits=limits, **options)
 
 
@@ -211,7 +210,7 @@ class ArkLogSet(Archive):
         """The error of rule ARK-108, which names the logs."""
         return SEVERAL_LOGS.error(
             span=Span(self._tree.name, 0, 0),
-            actual=", ".join(PurePosixPath(name).name for name in self.manifests[:8]),
+            actual=", ".join(basename(name) for name in self.manifests[:8]),
         )
 
     def info(self) -> DirectoryInfo:
@@ -224,7 +223,7 @@ class ArkLogSet(Archive):
         try:
             log = open_in_tree(self._tree, name, limits=self.limits, **self._options)
         except ExhumeError as error:
-            return {"log": PurePosixPath(name).name, "manifest": name, "problem": error.message}
+            return {"log": basename(name), "manifest": name, "problem": error.message}
         info = log.counted()
         if log.manifest_source is not None:
             log.manifest_source.close()
@@ -272,9 +271,8 @@ class ArkLogSet(Archive):
                 yield Finding.from_error(error)
                 continue
             yield from verify_log(log, quick=quick, jobs=jobs, progress=progress, check_unreferenced=False)
-        roots = {PurePosixPath(name).parent.parent.as_posix() for name in self.manifests}
-        for folder in sorted(roots):
-            yield from unreferenced_splits(self._tree if folder == "." else self._tree.subtree(folder), used)
+        for folder in sorted({dirname(dirname(name)) for name in self.manifests}):
+            yield from unreferenced_splits(self._tree.subtree(folder) if folder else self._tree, used)
 
 
 @passes_on(open_manifest)
@@ -294,7 +292,7 @@ def open_archive(
     found = find_manifests(source, unfinished=bool(options.get("unfinished")))
     if log is not None:
         wanted = log.lower()
-        found = [name for name in found if PurePosixPath(name).name.lower().startswith(wanted)]
+        found = [name for name in found if basename(name).lower().startswith(wanted)]
     if not found:
         detail = "no manifest of that GUID" if log is not None else ""
         if log is None and find_manifests(source, unfinished=True):
@@ -303,7 +301,7 @@ def open_archive(
     if len(found) > 1:
         if log is not None:
             raise SEVERAL_LOGS.error(
-                span=Span(source.name, 0, 0), actual=", ".join(PurePosixPath(name).name for name in found[:8])
+                span=Span(source.name, 0, 0), actual=", ".join(basename(name) for name in found[:8])
             )
         return ArkLogSet(source, found, limits=limits, options=options)
     return open_in_tree(source, found[0], limits=limits, **options)
@@ -325,7 +323,7 @@ def attach_splits(data: bytes, span: Span, root: Tree, error: ExhumeError | None
     """A manifest made of the splits below `root` whose GUIDs occur in `data`; None when there are none."""
     columns: list[tuple[int, Column]] = []
     for name in root.names("splits"):
-        last = PurePosixPath(name).name
+        last = basename(name)
         if not is_guid(last):
             continue
         at = data.find(guid_bytes(last))

@@ -12,7 +12,7 @@ from __future__ import annotations
 import bisect
 from array import array
 from collections.abc import Callable, Iterator
-from pathlib import PurePosixPath
+from posixpath import basename, dirname
 from typing import TYPE_CHECKING, Final
 
 from exhume.counts import counted
@@ -83,11 +83,11 @@ def inspect(source: Source | Tree, *, limits: Limits) -> SectionMap:
     files: list[tuple[Source, list[Section]]] = []
     for name in sorted(source.names()) if isinstance(source, Tree) else [""]:
         file = source.source(name) if isinstance(source, Tree) else source
-        path = PurePosixPath(name)
-        if path.parent.name == "splits" or (not name and file.read_up_to(0, 3) in SPLIT_STARTS):
-            files.append((file, split_sections(path.name or "file", file, None, limits)))
-        elif path.parent.name == "manifests" or not name:
-            files.append((file, manifest_sections(f"manifest {path.name}".rstrip(), file, None)))
+        last, folder = basename(name), basename(dirname(name))
+        if folder == "splits" or (not name and file.read_up_to(0, 3) in SPLIT_STARTS):
+            files.append((file, split_sections(last or "file", file, None, limits)))
+        elif folder == "manifests" or not name:
+            files.append((file, manifest_sections(f"manifest {last}".rstrip(), file, None)))
         else:
             note = "not part of a log"
             files.append((file, [Section(name, file.span(0, file.size), SectionKind.DATA, note=note)]))

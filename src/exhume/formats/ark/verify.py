@@ -15,7 +15,7 @@ from collections.abc import Generator, Iterator
 from contextlib import suppress
 from functools import partial
 from itertools import compress, islice
-from pathlib import PurePosixPath
+from posixpath import basename
 from typing import TYPE_CHECKING, Any, Final
 
 from exhume.archive import Progress
@@ -146,7 +146,7 @@ def _check_manifest(reader: ArkLog) -> Iterator[Finding]:
     span = reader.manifest_span
     source = reader.manifest_source
     if source is not None:
-        name = PurePosixPath(source.name.replace("\\", "/")).name
+        name = basename(source.name.replace("\\", "/"))
         if is_guid(name) and name.lower() != reader.manifest.identifier:
             where = source.span(*MANIFEST_FIELDS.log_identifier)
             yield MANIFEST_NAME.finding(span=where, expected=name, actual=reader.manifest.identifier)
@@ -422,7 +422,7 @@ def _check_messages(reader: ArkLog, reference: SplitReference, split: Split, ind
 def unreferenced_splits(root: Tree, used: set[str]) -> Iterator[Finding]:
     """Split files below a root that no manifest names."""
     for name in root.names("splits"):
-        last = PurePosixPath(name).name
+        last = basename(name)
         if not is_guid(last) or last.lower() not in used:
             with root.source(name) as source:
                 yield UNREFERENCED.finding(span=source.span(0, source.size), actual=last)
@@ -438,7 +438,7 @@ def _named_elsewhere(reader: ArkLog, root: Tree, name: str) -> set[str]:
     """Return the splits that another manifest in the directory names."""
     from exhume.formats.ark.manifest_load import load_manifest
 
-    if PurePosixPath(name).name.lower() == reader.manifest.identifier:
+    if basename(name).lower() == reader.manifest.identifier:
         return set()
     try:
         with root.source(name) as source:

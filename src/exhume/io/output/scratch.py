@@ -8,16 +8,16 @@ from __future__ import annotations
 import io
 import mmap
 import os
-import shutil
-import tempfile
 import weakref
-from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from exhume.counts import counted
 from exhume.errors import ExhumeError, Span
 from exhume.io.files import BINARY, CLOEXEC, RawFile, naming
 from exhume.io.source import STREAM_CHUNK
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def discard(path: Path) -> None:
@@ -29,6 +29,8 @@ def discard(path: Path) -> None:
     for _ in range(2):
         try:
             if path.is_dir() and not path.is_symlink():
+                import shutil  # it loads five compressions
+
                 shutil.rmtree(path)
             else:
                 path.unlink(missing_ok=True)
@@ -46,6 +48,8 @@ def scratch_file(folder: str | os.PathLike[str] | None = None) -> BinaryIO:
 
     Raises `SourceError`.
     """
+    import tempfile  # a spool that stays in memory does without
+
     where = os.fspath(folder) if folder is not None else tempfile.gettempdir()
     with naming(where):
         try:
@@ -57,6 +61,8 @@ def scratch_file(folder: str | os.PathLike[str] | None = None) -> BinaryIO:
                 first, fd = fd, os.open(name, os.O_RDWR | os.O_TEMPORARY | BINARY | CLOEXEC)
                 os.close(first)
             else:
+                from pathlib import Path
+
                 discard(Path(name))
     return io.BufferedRandom(RawFile(fd, where), STREAM_CHUNK)
 
@@ -169,6 +175,8 @@ class ScratchDirectory:
         discard(self._path)
         self._watch.detach()
         if isinstance(error, ExhumeError) and error.span is not None:
+            from pathlib import Path
+
             place = Path(error.span.source)
             if place.is_relative_to(unfinished := self._path / self._target.name):
                 error.span = error.span._replace(source=str(self._target / place.relative_to(unfinished)))
