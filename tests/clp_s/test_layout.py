@@ -29,6 +29,7 @@ from exhume.formats.clp_s.probe import probe
 from exhume.formats.clp_s.read import places
 from exhume.formats.clp_s.read.places import StoredRange
 from exhume.formats.clp_s.reader import open_archive
+from exhume.formats.clp_s.write.build import build_schema_ids
 from exhume.io.source import BytesSource
 from exhume.layout import kaitai
 from tests.clp_s import build
@@ -569,7 +570,12 @@ def test_columns_after_texts_that_come_first() -> None:
     assert needed_columns(fields, [7], 10, take, data) is None
 
 
-def test_packed_schemas_have_their_entries_and_integers_64_bits() -> None:
-    assert layout_packed.schema_entries(layout_packed.pack_schema(7, (3, 1, 5), 2)) == (3, 1, 5)
-    assert layout_packed.schema_entries(layout_packed.pack_schema(8, (), 0)) == ()
+def test_schemas_are_in_the_order_of_their_entries_and_integers_have_64_bits() -> None:
+    schemas = [([3, 1, 5], 2), ([], 0), ([3, 1], 2), ([-1], 1)]
+    packed = build_schema_ids(schemas)
+    found, _, end = layout.parse_schema_map(packed, Span("x", 0, len(packed)))
+    assert end == len(packed)
+    assert [(number, list(one.entries), one.num_ordered) for number, one in found.items()] == [
+        (number, *schemas[number]) for number in (1, 3, 2, 0)
+    ]
     assert (layout_packed.I64_MIN, layout_packed.I64_MAX) == (-(2**63), 2**63 - 1)

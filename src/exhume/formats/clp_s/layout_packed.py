@@ -41,13 +41,7 @@ NUM_PATTERNS: Final = struct.Struct(TimestampDictionary.format.num_patterns)
 PATTERN: Final = struct.Struct(TimestampPattern.prefix)
 """Id, and size of the text that follows."""
 NUM_NODES: Final = struct.Struct(ClpSSchemaTree.prefix)
-NODE: Final = struct.Struct(Node.prefix)
-"""Parent id, and size of the key that follows."""
-NODE_TYPE: Final = struct.Struct(Node.suffix)
-"""The type, which follows the key."""
 NUM_SCHEMAS: Final = struct.Struct(ClpSSchemaIds.prefix)
-SCHEMA: Final = struct.Struct(Schema.prefix)
-"""Id, number of entries that follow, and how many of those are ordered."""
 NUM_STREAMS: Final = struct.Struct(ClpSTableMetadata.prefix)
 STREAM: Final = struct.Struct(Stream.packed)
 OFS_STREAM: Final = struct.Struct(Stream.format.ofs_stream)
@@ -78,6 +72,12 @@ def pack_table_heads(num_tables: int) -> bytes:
 
 
 @lru_cache(maxsize=256)
+def node(size: int) -> struct.Struct:
+    """The format of a node of the schema tree with a key of `size` bytes: parent id, size, key, type."""
+    return struct.Struct(f"{Node.prefix}{size}s{Node.suffix[1:]}")
+
+
+@lru_cache(maxsize=256)
 def _schema(num_entries: int) -> struct.Struct:
     """The format of a whole schema with `num_entries` entries."""
     return struct.Struct(f"{Schema.prefix}{num_entries}{SchemaEntry.packed[1:]}")
@@ -86,11 +86,6 @@ def _schema(num_entries: int) -> struct.Struct:
 def pack_schema(number: int, entries: Sequence[int], num_ordered: int) -> bytes:
     """One schema of the schema map."""
     return _schema(len(entries)).pack(number, len(entries), num_ordered, *entries)
-
-
-def schema_entries(schema: bytes) -> tuple[int, ...]:
-    """The entries of a packed schema."""
-    return _schema(SCHEMA.unpack_from(schema)[1]).unpack(schema)[3:]
 
 
 def pack_range(key: bytes, ids: Sequence[int], encoding: int, begin: float, end: float, *, epochs: bool) -> bytes:

@@ -139,10 +139,8 @@ def pack_patterns(patterns: Sequence[tuple[int, bytes]]) -> bytes:
 
 def build_schema_tree(nodes: Sequence[tuple[int, bytes, int]]) -> bytes:
     """The payload of `/schema_tree` from the `(parent id, key, type)` of each node.  Spec: Merged parse tree."""
-    out = bytearray(packed.NUM_NODES.pack(len(nodes)))
-    for parent, key, kind in nodes:
-        out += packed.NODE.pack(parent, len(key)) + key + packed.NODE_TYPE.pack(kind)
-    return bytes(out)
+    rows = [packed.node(len(key)).pack(parent, len(key), key, kind) for parent, key, kind in nodes]
+    return b"".join((packed.NUM_NODES.pack(len(rows)), *rows))
 
 
 def build_schema_ids(schemas: Iterable[tuple[Sequence[int], int]]) -> bytes:
@@ -150,8 +148,8 @@ def build_schema_ids(schemas: Iterable[tuple[Sequence[int], int]]) -> bytes:
 
     Written in the order of the entries, like upstream does.  Spec: Schema map.
     """
-    rows = [packed.pack_schema(number, *schema) for number, schema in enumerate(schemas)]
-    rows.sort(key=packed.schema_entries)
+    ordered = sorted((entries, number, many) for number, (entries, many) in enumerate(schemas))
+    rows = [packed.pack_schema(number, entries, many) for entries, number, many in ordered]
     return b"".join((packed.NUM_SCHEMAS.pack(len(rows)), *rows))
 
 
