@@ -42,7 +42,13 @@ _SUFFIX = {"clp-s": "clps", "zs": "zs", "caf": "caf"}
 @click.argument("images", nargs=-1, metavar="IMAGE...")
 @click.option("--only", multiple=True, type=FORMAT, metavar="FORMAT", help="Only this format (repeatable).")
 @click.option("-o", "--output", metavar="DIR", help="Also write the archives found below DIR.")
-@click.option("--range", "span", type=BYTE_RANGE, metavar="A:B", help="Only archives that start in bytes A to B.")
+@click.option(
+    "--range",
+    "span",
+    type=BYTE_RANGE,
+    metavar="A:B",
+    help="Only archives with their mark in bytes A to B: near their end in CAF, LevelDB tables and Ark manifests.",
+)
 @click.option(
     "--min-confidence",
     type=click.FloatRange(0, 1),

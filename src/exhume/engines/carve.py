@@ -176,8 +176,9 @@ def carve(
         target: Path, URL, bytes, binary file object or `Source` of the image; the first segment of a split raw image
             (`.000`, `.001`, `.aa`) stands for all of them.
         only: Ids of the formats to look for; if empty, all formats.
-        start: First byte of `target` at which an archive may start.
-        stop: Byte before which it must start; None: the end.
+        start: First byte of `target` at which the mark of an archive may be: its start, but in CAF, LevelDB tables and
+            Ark manifests a place near its end, so that these may start before it.
+        stop: Byte before which the mark must be; None: the end.
         min_confidence: Leaves out what is less sure, 0 to 1.
         limits: What hostile input may cost.
         progress: Called with (done, total or None, unit).
