@@ -142,6 +142,16 @@ def test_find(catalog: Catalog) -> None:
     assert len(list(catalog.find("*"))) == catalog.count() == 12
 
 
+def test_a_path_with_wildcards_is_a_path_first(tmp_path: Path) -> None:
+    with create(tmp_path / "one.caf") as writer:
+        for name in ("photo1.jpg", "photo[1].jpg", "photo[2].jpg", "photo2.jpg"):
+            writer.add_bytes(name, name.encode())
+    with open_catalog(str(tmp_path / "a.db"), create=True) as catalog:
+        catalog.build([str(tmp_path / "one.caf")])
+        assert paths(catalog.find("photo[1].jpg")) == [("photo[1].jpg", "one.caf")]
+        assert paths(catalog.find("photo[12].jpg")) == [("photo1.jpg", "one.caf"), ("photo2.jpg", "one.caf")]
+
+
 def test_members_are_read_with_one_range(catalog: Catalog, chunks: list[str]) -> None:
     assert catalog.read("dir/b.txt") == b"beta"
     assert catalog.read("dir/b.txt", 1, 3) == b"et"

@@ -92,6 +92,8 @@ def find(
 ) -> ExitCode:
     """Find the chunk and byte range of each path; quote globs (`*` also matches `/`).
 
+    The exact path of a member selects only that, whatever wildcards it has.
+
     A catalog stores the place of each chunk. --cat reads chunks in the directory of DB, or below each --chunks-in; any
     other place is an error (EX-613), and nothing is requested from it.
     """

@@ -251,8 +251,14 @@ class Catalog:
             raise self._wrong("a name that is not a string in JSON", name_json) from error
 
     def find(self, pattern: str) -> Iterator[Location]:
-        """Locations of a path, or of all paths that match a glob (`*` also crosses `/`), by path and chunk."""
+        """Locations of a path, or of all paths that match a glob (`*` also crosses `/`), by path and chunk.
+
+        A glob that is also the path of a member selects only that, as in `MemberArchive.match`.
+        """
         wild = _WILD.search(pattern)
+        if wild is not None and (exact := self.find_exact(pattern)):
+            yield from exact
+            return
         key = self._store.path_key  # SQL for the indexed part of a path: its first `KEY_SIZE` characters
         if wild is None:
             path = encode_path(pattern)[0]
@@ -265,7 +271,7 @@ class Catalog:
                 where, bound = "1 = 1", {}
         matches = re.compile(fnmatch.translate(pattern)).match
         for place in self._places(f"{_LOCATIONS} WHERE {where} ORDER BY {key}, l.caf_file_id", **bound):
-            if place.file_path == pattern or (wild is not None and matches(place.file_path)):
+            if place.file_path == pattern if wild is None else matches(place.file_path):
                 yield place
 
     def find_exact(self, path: str) -> list[Location]:
