@@ -71,13 +71,20 @@ class Forks:
         return Ended(*json.loads(self._parent.stdout.readline()))
 
 
+LATE = ("pyarrow.compute", "pyarrow.csv", "pyarrow.ipc", "pyarrow.parquet")
+RARE = (
+    "exhume.cli.terminal.", "exhume.compiler.strategies", "exhume.plugins.", "exhume.tabular.dataset",
+    "exhume.testing.",
+)  # fmt: skip
+"""Modules whose names begin so import pandas, Polars, Textual and Hypothesis, which takes as long as all others do."""
+
+
 def load_all() -> None:
-    """Import all of exhume and what it imports late, so that no child has to; no thread may begin."""
+    """Import what commands import, also late, so that no child has to; no thread may begin."""
     import exhume
 
-    late = ("pyarrow.compute", "pyarrow.csv", "pyarrow.dataset", "pyarrow.ipc", "pyarrow.parquet")
-    for name in (*(found.name for found in pkgutil.walk_packages(exhume.__path__, "exhume.")), *late):
-        if not name.endswith("__main__"):
+    for name in (*(found.name for found in pkgutil.walk_packages(exhume.__path__, "exhume.")), *LATE):
+        if not name.startswith(RARE) and not name.endswith("__main__"):
             with contextlib.suppress(ImportError):  # extras that are not installed
                 importlib.import_module(name)
 
