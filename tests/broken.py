@@ -50,6 +50,7 @@ class Broken:
             yield self.build(folder)
 
 
+@cache
 def broken(format: str) -> dict[str, Broken]:
     """The broken archives of a format by name."""
     found: dict[str, Broken] = {}

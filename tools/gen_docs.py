@@ -98,7 +98,8 @@ def core_codes() -> dict[str, list[str]]:
     for file in sorted(package.rglob("*.py")):
         if "testing" in file.relative_to(package).parts:
             continue
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        text = file.read_text(encoding="utf-8")
+        for node in ast.walk(ast.parse(text)) if "EX-" in text else ():
             if isinstance(node, ast.Call):
                 for code, meaning in _call_meaning(node):
                     known = meanings.setdefault(code, [])

@@ -122,7 +122,7 @@ def _names(node: ast.AST, package: list[str], types: bool) -> Iterator[str]:
             base = package[: len(package) - child.level + 1] if child.level else []
             whole = ".".join([*base, *filter(None, [child.module])])
             yield from (f"{whole}.{alias.name}" for alias in child.names)
-        else:
+        elif not isinstance(child, ast.expr):  # which has no import
             yield from _names(child, package, types)
 
 

@@ -6,6 +6,7 @@ A rule that only makes findings, or that only `verify` reports, stops no reader:
 from __future__ import annotations
 
 import ast
+import functools
 import importlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,7 @@ FACTS = frozenset(("finding", "code", "title", "spec", "severity", "hint", "erro
 """Attributes of a rule whose use does not raise it."""
 
 
+@functools.cache
 def raised_codes(described: registry.Format) -> frozenset[str]:
     """Return the codes of the rules that readers of a format raise as exceptions."""
     checks = importlib.import_module(f"{described.package}.checks")

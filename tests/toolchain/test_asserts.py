@@ -13,6 +13,7 @@ of another test.  Fixtures, context managers and hooks are generators that somet
 from __future__ import annotations
 
 import ast
+import gc
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -73,6 +74,15 @@ class Module:
 
 
 module = cache(Module)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def trees() -> Iterator[None]:
+    """Keep the trees of all modules for the tests of this one, and from the collector of garbage."""
+    gc.disable()
+    yield
+    module.cache_clear()
+    gc.enable()
 
 
 def in_order(node: ast.AST) -> Iterator[ast.AST]:
@@ -220,7 +230,6 @@ def idle() -> list[str]:
     return found
 
 
-@pytest.mark.usefixtures("without_collector")
 def test_every_test_asserts_something() -> None:
     found = idle()
     assert [one for one in found if one not in RAISES] == []
@@ -308,7 +317,6 @@ def leaks(function: Function, within: Module) -> bool:
     )
 
 
-@pytest.mark.usefixtures("without_collector")
 def test_no_generator_patches_anything() -> None:
     found = [
         f"{path.relative_to(ROOT / 'tests').as_posix()}::{node.name}"

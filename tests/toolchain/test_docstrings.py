@@ -24,7 +24,6 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("without_collector")
 def test_every_docstring_states_what_it_has_to() -> None:
     assert docstrings.faults() == []
 
