@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from tests.sizes import THOROUGH, peak_memory
+from tests.sizes import THOROUGH, peak_memory, size
 
 HEAD = "meta: {id: one, endian: le, encoding: ASCII}\n"
 PACKED = zlib.compress(bytes(20 << 20))
@@ -87,7 +87,7 @@ HOSTILE: dict[str, tuple[str, bytes]] = {
     "rotating the whole file for each element": (each(f"{{w: {WHOLE % ', process: rol(1)'}}}"), bytes(64_000)),
     "decoding the whole file again and again":
         (f"instances:\n{listed('  w@: {pos: 0, size-eos: true, process: xor(@)}' + chr(10), 60)}", bytes(4 << 20)),
-    "inflating again and again": (f"instances:\n{listed('  w@: {pos: 0, size-eos: true, process: zlib}' + chr(10), 300)}", PACKED),
+    "inflating again and again": (f"instances:\n{listed('  w@: {pos: 0, size-eos: true, process: zlib}' + chr(10), size(100, 300))}", PACKED),
     "inflating twenty fields": (
         "seq:\n" + listed("  - {id: l@, type: u4}\n  - {id: z@, size: l@, process: zlib}\n", 20),
         (len(PACKED).to_bytes(4, "little") + PACKED) * 20,
@@ -97,10 +97,10 @@ HOSTILE: dict[str, tuple[str, bytes]] = {
         "type: u}]}, u: {seq: [{id: n, type: u1, repeat: eos, valid: {max: 9}}]}}",
         (len(PACKED).to_bytes(4, "little") + PACKED),
     ),
-    "copies of the whole file": (f"instances:\n{listed('  w@: {pos: 0, size-eos: true}' + chr(10), 300)}", bytes(1 << 20)),
+    "copies of the whole file": (f"instances:\n{listed('  w@: {pos: 0, size-eos: true}' + chr(10), size(100, 300))}", bytes(1 << 20)),
     "texts of the whole file": (f"instances:\n{listed('  w@: {pos: 0, size-eos: true, type: str}' + chr(10), 300)}", b"a" * (1 << 20)),
     "numbers of the whole file":
-        (f"instances:\n{listed('  w@: {pos: 0, type: u2be, repeat: eos}' + chr(10), 300)}", bytes(1 << 14)),
+        (f"instances:\n{listed('  w@: {pos: 0, type: u2be, repeat: eos}' + chr(10), 300)}", bytes(size(1 << 13, 1 << 14))),
     "texts that double": ("seq: [{id: s, type: str, size-eos: true}]\n" + chain("@ + @", 60, "s + s"), b"abcd" * 100),
     "formats that double": ("seq: [{id: s, type: str, size-eos: true}]\n" + chain('f"{@}{@}"', 60, "s + s"), b"abcd" * 100),
     "numbers that double": ("seq: [{id: s, type: u8}]\n" + chain("@ * @", 60, "s * s"), b"\xff" * 8),
@@ -189,8 +189,8 @@ HOSTILE: dict[str, tuple[str, bytes]] = {
         "types:\n" + listed("  t@: {seq: [{id: a, type: t1, if: _io.eof}, {id: b, type: u1, if: _parent._io.size == 1}, "
         "{id: c, type: u2}, {id: d, size: b}]}\n", 490), bytes(5),
     ),
-    "types of one name": ("types:\n" + "".join(f"  a{'_' * (n // 20)}b{'_' * (n % 20)}c: {{}}\n" for n in range(400)), bytes(5)),
-    "values of an enum": ("enums:\n  e:\n" + listed("    @: a@\n", 24_000), bytes(5)),
+    "types of one name": ("types:\n" + "".join(f"  a{'_' * (n // 20)}b{'_' * (n % 20)}c: {{}}\n" for n in range(size(250, 400))), bytes(5)),
+    "values of an enum": ("enums:\n  e:\n" + listed("    @: a@\n", size(8_000, 24_000)), bytes(5)),
     "cases": (
         "seq:\n - {id: a, type: u1}\n - id: b\n   repeat: eos\n   type:\n     switch-on: a\n     cases:\n"
         + listed("      1@: u1\n", 9000) + "      _: u1\n", bytes(5000),

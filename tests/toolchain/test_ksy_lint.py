@@ -31,12 +31,6 @@ def verdicts() -> dict[str, list[str]]:
 
 @pytest.mark.node
 @pytest.mark.slow
-def test_a_good_specification_passes(root: Path) -> None:
-    assert ksy_lint.lint(root) == []
-
-
-@pytest.mark.node
-@pytest.mark.slow
 @pytest.mark.xdist_group("ksy_lint_seeds")
 @pytest.mark.parametrize("seed", SEEDS, ids=lambda seed: seed.mistake)
 def test_a_mistake_is_caught(seed: ksy_lint_seeds.Seed) -> None:

@@ -23,7 +23,7 @@ from exhume.compiler.instances.walk import Walk
 from exhume.compiler.refusal import UnsupportedError
 from exhume.testing.strategies import Instance, InvalidInstance, from_ksy, invalid_from_ksy
 from tests.conftest import ROOT
-from tests.sizes import size
+from tests.sizes import PROFILE, size
 from tests.toolchain.damage import samples
 from tests.toolchain.differential import model
 from tests.toolchain.refusals import check, fast_refusal, plain_refusal, same_place
@@ -333,7 +333,12 @@ def test_the_example_of_the_docs_runs() -> None:
     example = re.search(r"```python\n(.*?from_ksy.*?)```", page, re.DOTALL)
     assert example is not None
     names: dict[str, Any] = {}
-    exec(example[1], names)
-    ran = [value() for name, value in names.items() if name.startswith("test_")]
+    settings.register_profile("example", settings.get_profile(PROFILE), max_examples=size(10, 2000))
+    settings.load_profile("example")
+    try:
+        exec(example[1], names)
+        ran = [value() for name, value in names.items() if name.startswith("test_")]
+    finally:
+        settings.load_profile(PROFILE)
     assert len(ran) == 2
     assert isinstance(from_ksy("zs"), st.SearchStrategy)
