@@ -20,11 +20,12 @@ Cli = Callable[..., Any]
 LARGE = "word " * 300_000
 
 
-@pytest.fixture
-def inputs(tmp_path: Path) -> dict[str, Path]:
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Each kind of input, with a small event before and after a large one."""
     events = [{"t": 1, "text": "first"}, {"t": 2, "text": LARGE}, {"t": 3, "text": "last"}]
-    paths = {kind: tmp_path / f"in.{kind}" for kind in ("jsonl", "kv-ir", "clp-ir", "log")}
+    folder = tmp_path_factory.mktemp("inputs")
+    paths = {kind: folder / f"in.{kind}" for kind in ("jsonl", "kv-ir", "clp-ir", "log")}
     paths["jsonl"].write_text("".join(json.dumps(one) + "\n" for one in events))
     paths["log"].write_text("".join(f"2024-01-01 00:00:0{one['t']} {one['text']}\n" for one in events))
     with exhume.kvir.create(paths["kv-ir"]) as writer:

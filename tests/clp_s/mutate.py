@@ -53,8 +53,8 @@ def main(path: Path, thorough: bool) -> None:
     data = path.read_bytes()
     slowest = 0.0
     failures = []
-    for offset in range(0, len(data), 1 if thorough else 2):
-        masks = (0x01, 0x10, 0x80, 0xFF) if thorough else ((0x01, 0xFF)[offset // 2 % 2],)
+    for offset in range(0, len(data), 1 if thorough else 3):
+        masks = (0x01, 0x10, 0x80, 0xFF) if thorough else ((0x01, 0xFF)[offset % 2],)
         for value in sorted({data[offset] ^ mask for mask in masks}):
             damaged = data[:offset] + bytes([value]) + data[offset + 1 :]
             start = time.process_time()

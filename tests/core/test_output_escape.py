@@ -71,7 +71,7 @@ ACTIONS = st.lists(
 )
 
 
-@settings(max_examples=size(30, 2000))
+@settings(max_examples=size(15, 2000))
 @given(ACTIONS, st.booleans())
 @pytest.mark.slow
 def test_nothing_is_written_outside(actions: list[tuple[str, str]], overwrite: bool) -> None:

@@ -382,7 +382,7 @@ def test_exports_name_what_is_above_the_limit_and_give_the_rest(
 
 # ---------------------------------------------------------------------------------------- more than the limit allows
 
-PART = size(16, 1)
+PART = size(32, 1)
 """The archives have this part of 1.1 GiB, and are read within this part of the default limit, 1 GiB."""
 LIMITS = DEFAULT_LIMITS._replace(payload_size=DEFAULT_LIMITS.payload_size // PART)
 GIB = (1 << 30) // PART

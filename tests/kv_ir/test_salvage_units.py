@@ -438,7 +438,7 @@ def test_damage_is_searched_far(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     """More is read until a place is found that can be believed, or the end is met."""
     monkeypatch.setattr(module, "WINDOW", 100)
     following = b"".join(one(number % 100) for number in range(300))
-    for gap in (b"\xee" * 50, b"\xee" * (PIECE + 50_000), b"e\xee" * 1000, b"\xee\x5e\xee" * 100_000):
+    for gap in (b"\xee" * 50, b"\xee" * (PIECE + 50_000), b"e\xee" * 1000, b"\xee\x5e\xee" * 30_000):
         data = KNOWN + gap + following + END
         report, events = rescued(data, tmp_path)
         assert len(events) == 301

@@ -254,7 +254,7 @@ def _in_a_log(value: bytes) -> dict[str, bytes]:
 
 @pytest.mark.parametrize("make", [_in_a_table, _in_a_log])
 def test_memory_is_that_of_a_chunk(make: Callable[[bytes], dict[str, bytes]], tmp_path: Path) -> None:
-    size = 48 << 20
+    size = 36 << 20
     write_files(tmp_path / "db", make(random.Random(1).randbytes(1 << 20) * (size >> 20)))
     with exhume.open(tmp_path / "db", format="leveldb") as opened:
         archive: Any = opened

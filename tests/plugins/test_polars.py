@@ -22,6 +22,7 @@ from exhume.archive import Archive
 from exhume.errors import EntryNotFoundError
 from exhume.plugins.polars import pushed, scan
 from tests.real import ROOT
+from tests.sizes import size
 
 
 @pytest.fixture(scope="module")
@@ -168,7 +169,7 @@ def expression(tree: Any) -> polars.Expr:
 
 
 @pytest.mark.slow
-@settings(max_examples=150)
+@settings(max_examples=size(60, 2000))
 @given(records=RECORDS, tree=CONDITIONS)
 def test_the_result_is_that_of_polars_alone(
     tmp_path_factory: pytest.TempPathFactory, records: list[dict[str, Any]], tree: Any
