@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from exhume import codecs
 from exhume.codecs import deflate, xz
-from exhume.codecs.common import Decoded
+from exhume.codecs.common import Decoded, none
 from exhume.codecs.deflate import INFLATE_FIRST
 from exhume.codecs.stepwise import Stepwise
 from exhume.codecs.stored import store
@@ -411,3 +411,33 @@ def test_an_lz4_frame_that_needs_a_dictionary_is_not_corrupt() -> None:
     frame = b"\x04\x22\x4d\x18" + b"\x61\x40" + b"\x07\0\0\0" + b"\x5c" + b"\0\0\0\0"
     with pytest.raises(UnsupportedFeatureError, match="dictionary"):
         codecs.decompress("lz4-frame", frame, max_size=1000)
+
+
+def test_errors_state_what_was_expected_and_what_was_there() -> None:
+    assert none(b"abc", 3, 2) == Decoded(b"ab", 2)
+    with pytest.raises(CodecError, match="none: truncated payload") as cut:
+        none(b"abc", 9, 5)
+    assert (cut.value.expected, cut.value.actual) == ("5 bytes", "3 bytes")
+    with pytest.raises(LimitExceededError) as above:
+        none(b"abc", 2, None)
+    assert (above.value.expected, above.value.actual) == ("at most 2 bytes", 3)
+
+
+@pytest.mark.parametrize("codec", ["deflate", "lzma2"])
+def test_steps_state_what_is_wrong(codec: str) -> None:
+    stored = store(codec, b"abc" * 99)
+    steps = Stepwise(codec, stored[:-3])
+    with pytest.raises(CodecError, match="truncated stream") as cut:
+        while True:
+            steps.more(1000)
+    assert cut.value.actual == f"{len(stored) - 3} bytes without an end"
+    with pytest.raises(CodecError, match="corrupt stream") as corrupt:
+        Stepwise(codec, b"\x07" * 99).more(1000)
+    assert str(corrupt.value.actual) not in ("", "None")
+
+
+def test_steps_keep_the_bytes_of_a_view() -> None:
+    view = memoryview(store("deflate", b"abc" * 99))
+    steps = Stepwise("deflate", view)
+    view.release()
+    assert steps.more(1000) == b"abc" * 99
