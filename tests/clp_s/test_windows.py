@@ -31,7 +31,7 @@ from tests.clp_s.build import Built, clp, i64, tiny
 from tests.clp_s.test_frames import frame, lying
 from tests.sizes import THOROUGH, size, some
 
-ROWS = size(4000, 6000)
+ROWS = size(2500, 6000)
 CUT = 2_000
 """Bytes of a frame."""
 
@@ -464,7 +464,7 @@ def test_memory_is_that_of_a_few_frames(stored: bytes, monkeypatch: pytest.Monke
     monkeypatch.setattr(FrameCache, "gather", counting)
     with open_archive(BytesSource(stored)) as archive:
         table = max(archive.tables, key=lambda one: one.size)
-        assert table.size // CUT > 200
+        assert table.size // CUT > 120
         for _ in archive.json_chunks():
             pass
     assert max(held) < 70, "two for each array of a column, and some of what variables take"
