@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from exhume.compiler.emit import inline
+from exhume.compiler.emit import inline, sums
 from exhume.layout.foreign import Specification, compile_ksy
 from tests.compiler import specs
 from tests.toolchain.natively import compared
@@ -163,3 +163,40 @@ def test_functions_are_called_often_enough_for_python_to_adapt_them(names: Speci
 
     layout.warm(read)
     assert calls == [(0, 0)] * (layout.CALLS if sys.version_info[:2] == (3, 11) else 0)
+
+
+FOUR = "multiplied(multiplied(multiplied(multiplied(a, b), c), 2), 3)"
+
+
+@pytest.mark.parametrize(
+    ("text", "many", "whole"),
+    [
+        ("multiplied(a, b)", 1, True), ("multiplied(len(s), b)", 1, True), ("multiplied(int(a), b)", 0, False),
+        ("joined(0, a, 1)", 1, True), ("joined(0, a, -b)", 1, True), ("joined(0, a, multiplied(b, c))", 2, True),
+        ("joined(0, a, b)", 0, False), ("joined(0, s, 'text')", 0, False), ("joined(0, a, ~b)", 0, False),
+        ("joined(0, a, joined(0, b, 1))", 1, False), ("joined(0, a, -joined(0, b, 1))", 1, False),
+        ("int(multiplied(a, b))", 1, False), ("a + b", 0, False),
+        (FOUR, 4, True), (f"multiplied({FOUR}, b)", 4, False),
+    ],
+)  # fmt: skip
+def test_checks_are_written_in_place_of_few_calls_of_numbers(text: str, many: int, whole: bool) -> None:
+    tree = ast.parse(text, mode="eval")
+    assert sums.write_sums(tree) is (many > 0)
+    written = ast.unparse(tree)
+    assert (written.count("(_made := "), written.startswith("_made if ")) == (many, whole)
+    calls: list[str] = []
+
+    def multiplied(left: Any, right: Any) -> Any:
+        calls.append("multiplied")
+        return left * right
+
+    def joined(_: int, left: Any, right: Any) -> Any:
+        calls.append("joined")
+        return left + right
+
+    for numbers in ({"a": 7, "b": -3, "c": 5}, {"a": 1 << 40, "b": 1 << 35, "c": -(1 << 33)}):
+        given = {"multiplied": multiplied, "joined": joined, "s": "text", **numbers}
+        expected = eval(text, given)
+        calls.clear()
+        assert eval(written, given) == expected
+        assert calls == [] or not whole or numbers["a"] > 7, "small numbers need no call"
