@@ -14,10 +14,12 @@ import os
 import re
 import subprocess
 import sys
+from array import array
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from kaitaistruct import BytesIO, KaitaiStream
 
@@ -53,6 +55,23 @@ class Case:
 
 CASES = [
     # Names.
+    Case(  # a type itself comes before one in it, and `::` is of no account before the name of an enum
+        "names_in_expressions",
+        "seq: [{id: a, type: p}]\n"
+        "types:\n"
+        "  p:\n"
+        "    seq: [{id: b, type: 'p::q'}]\n"
+        "    instances: {e: {value: '::k::one.to_i'}, f: {value: '::one::k::one.to_i'}, g: {value: 'p::k::one.to_i'},\n"
+        "      h: {value: 'sizeof<p::q>'}, i: {value: 'sizeof<::q>'}, j: {value: 'sizeof<::p::q>'}}\n"
+        "    types:\n"
+        "      q: {seq: [{id: z, type: u1}]}\n"
+        "      p: {types: {q: {seq: [{id: y, type: u4}]}}, enums: {k: {7: one}}}\n"
+        "    enums: {k: {1: one}}\n"
+        "  q: {seq: [{id: v, type: u2}]}\n"
+        "enums: {k: {2: one}}",
+        "01000000",
+        {"r.a.b.y": 1, "[r.a.e, r.a.f, r.a.g]": [1, 2, 1], "[r.a.h, r.a.i, r.a.j]": [1, 2, 1]},
+    ),
     Case(
         "names_outward",
         "seq: [{id: a, type: 'p::q::other'}, {id: b, type: '::p::q'}, {id: c, type: 'p::sizes(3)'},\n"
@@ -60,10 +79,9 @@ CASES = [
         "instances: {f: {value: 'p::q::kinds::two.to_i + a.as<p::other>.x'}, g: {value: 'sizeof<p::q::one::other>'}}\n"
         "types:\n"
         "  p:\n"
-        "    seq: [{id: x, type: 'other::q'}, {id: y, type: '::other::q'}]\n"
+        "    seq: [{id: x, type: 'other::q'}, {id: y, type: '::other::w'}]\n"
         "    types: {q: {seq: [{id: z, type: u1}]}, other: {types: {r: {}}, seq: [{id: x, type: u1}]}}\n"
-        "  q: {seq: [{id: v, type: u2}]}\n"
-        "  other: {seq: [{id: w, type: u2}]}\n"
+        "  other: {seq: [{id: w, type: u2}]}\n  w: {seq: [{id: v, type: u2}]}\n"
         "  sizes: {params: [{id: n, type: u1}], seq: [{id: k, size: n}]}\n"
         "enums: {kinds: {1: one, 2: two}}",
         "050601020302090a0b",
@@ -963,6 +981,58 @@ def test_sums_use_structures_of_an_element(tmp_path: Path) -> None:
 
 
 # The interface.
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        bytearray, memoryview, lambda data: memoryview(bytearray(data)), lambda data: memoryview(data).cast("b"),
+        lambda data: memoryview(data).cast("H"), lambda data: array("H", data), lambda data: memoryview(data)[::1],
+        lambda data: memoryview(bytes(one for two in data for one in (two, 0)))[::2],
+    ],
+)  # fmt: skip
+def test_elements_of_any_buffer_are_bytes(tmp_path: Path, given: Any) -> None:
+    """A buffer that is changed later leaves what is read from it as it was."""
+    text = "meta: {id: one}\nseq: [{id: a, type: u1}, {id: b, type: u2be}, {id: c, size: 1}]\n"
+    (tmp_path / "one.ksy").write_text(
+        text + "instances: {d: {pos: 3, type: s1}, e: {value: 'c > [1]'}}", encoding="utf-8"
+    )
+    kind = compile_ksy(tmp_path / "one.ksy").module.One
+    data = given(b"\xff\xfe\xfd\xfc")
+    whole = memoryview(data)
+    for found in (kind.from_bytes(data), *([] if not isinstance(data, (bytearray, memoryview)) else [kind(data)])):
+        if not whole.readonly:
+            whole.cast("B")[:] = bytes(4)
+            assert found.d == -4
+            whole.cast("B")[:] = b"\xff\xfe\xfd\xfc"
+        assert (found.a, found.b, found.c, found.d, found.e) == (255, 0xFEFD, b"\xfc", -4, True)
+
+
+@pytest.mark.parametrize("given", ["abc", None, [1, 2], 3])
+def test_what_is_not_bytes_is_not_damage(tmp_path: Path, given: Any) -> None:
+    (tmp_path / "one.ksy").write_text("meta: {id: one}\nseq: [{id: a, type: u1}]\n", encoding="utf-8")
+    kind = compile_ksy(tmp_path / "one.ksy").module.One
+    with pytest.raises(TypeError, match="bytes-like"):
+        kind.from_bytes(given)
+    with pytest.raises(TypeError, match="bytes-like"):
+        kind.from_io(io.StringIO("abc"))
+
+
+@pytest.mark.parametrize("size", ["", ", size: 3", ", size: _root.n"])
+def test_columns_of_rows_are_sliced_as_lists(tmp_path: Path, size: str) -> None:
+    text = (
+        f"meta: {{id: one}}\nseq: [{{id: n, type: u1}}, {{id: rows, type: row{size}, repeat: eos}}]\n"
+        "types: {row: {seq: [{id: a, type: u1}, {id: b, type: u2be}]}}"
+    )
+    (tmp_path / "one.ksy").write_text(text, encoding="utf-8")
+    rows = compile_ksy(tmp_path / "one.ksy").read(b"\3\1\0\2\3\0\4\5\0\6").rows
+    assert [(one.a, one.b) for one in rows[1:]] == [(3, 4), (5, 6)]
+    assert [one.a for one in rows[::-1]] == [5, 3, 1]
+    assert [one.a for one in (rows[-1], rows[np.int64(0)])] == [5, 1]
+    with pytest.raises(TypeError):
+        rows["a"]
+    with pytest.raises(IndexError):
+        rows[3]
 
 
 def test_the_interface_is_that_of_kaitais_classes(tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ ANNOTATIONS = frozenset(("dict",))
 
 HELPERS = frozenset({
     "FAILURES", "Lazily", "LayoutError", "NoColumnsError", "Paused", "Rows", "Run", "Stream", "Structure", "Table",
-    "Traced", "View", "all_taken", "bits", "ended", "failed", "find",
+    "Traced", "View", "all_taken", "bits", "elements", "ended", "failed", "find",
     "inflated", "joined", "keep", "keep_instance", "multiplied", "named", "native", "number", "numbers",
     "processed", "read_outside", "rotated", "shifted", "short", "stream_of", "taken", "warm", "weighed", "word",
     "xored",

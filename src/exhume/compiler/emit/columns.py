@@ -89,6 +89,11 @@ def _text(scan: Scan, module: Module, type: Type) -> str:
     out += ["", "    def __len__(self) -> int:", "        return len(self.at)"]
     out += ["", f"    def __getitem__(self, index: int) -> {type.class_name}:"]
     out.append('        """One element as an object."""')
+    if foreign:
+        out += [
+            "        if not isinstance(index, int):",
+            f"            return {module.helper('elements')}(self, index)",
+        ]
     out += _element(scan, type, reader, upward, sized)
     out += _methods(scan)
     return "\n".join([*out, "", "", *function])

@@ -128,6 +128,7 @@ FOREIGN = '''
 
 import gc
 import zlib
+from operator import index as whole
 from operator import itemgetter
 from sys import version_info
 from types import FunctionType, ModuleType
@@ -254,6 +255,8 @@ class Structure(metaclass=Kind):
     @classmethod
     def from_bytes(cls, data: View, *arguments: Any) -> Any:
         """Reads it from bytes; `arguments` are its parameters.  Raises `LayoutError`."""
+        if type(data) is not bytes:
+            data = fixed(data)
         if cls._alone is not None and not arguments and len(data) < SMALL:
             return cls._alone(data)
         return cls._from(stream_of(data, 0, len(data)), arguments)
@@ -331,18 +334,29 @@ def _mapped(file: Any) -> Any:
         return file.read()
 
 
+def fixed(data: Any) -> Any:
+    """Return the caller's bytes as `bytes`, which nobody changes later, and which have an order (`<`).
+
+    Fields and instances are read from them as long as the structure exists.  A file that is mapped stays one: slices
+    of it are bytes.  Raises `TypeError` for anything but bytes.
+    """
+    view = memoryview(data)
+    return data if view.readonly and hasattr(data, "find") else view.tobytes()
+
+
 def _stream(io: Any) -> Stream:
     """Return a stream over the input: a stream of ours or of Kaitai's, bytes, or a file object."""
     if isinstance(io, Stream):
         return io
     if isinstance(io, (bytes, bytearray, memoryview)):
-        return Stream(bytes(io), 0, len(io))
+        data = bytes(io)
+        return Stream(data, 0, len(data))
     io = getattr(io, "_io", io)
     at = 0
     if io.seekable():
         at = io.tell()
         io.seek(0)
-    found = Stream(io.read(), 0, 0)
+    found = Stream(fixed(io.read()), 0, 0)
     found.end, found.at = len(found.view), at
     return found
 
@@ -471,7 +485,7 @@ def resume(collects: bool, size: int = SMALL) -> None:
 
 
 def _shown(value: Any) -> str:
-    if isinstance(value, (memoryview, bytes)):
+    if isinstance(value, bytes) or (isinstance(value, memoryview) and value.format == "B"):
         return repr(bytes(value)) if len(value) <= 16 else f"<{len(value)} bytes>"
     if isinstance(value, Structure):
         return f"{type(value).__name__}(...)"
@@ -636,6 +650,13 @@ class Rows(list):
         if name[:1] == "_" or (made := self._if_any()) is None:
             raise AttributeError(name)
         return getattr(made, name)
+
+
+def elements(columns: Any, index: Any) -> Any:
+    """Return a list of the rows that a slice selects, or one row for a number of another class than `int`."""
+    if isinstance(index, slice):
+        return [columns[one] for one in range(*index.indices(len(columns)))]
+    return columns[whole(index)]
 
 
 def _over(rows: Any, reader: Any) -> Any:

@@ -108,7 +108,7 @@ def _module(schema: Type) -> str:
     body += [line for type in schema.all() for line in stub.reader(type)]
     head = [f'"""Types of the readers of {schema.id}.ksy."""', "", "import builtins as _b"]
     head += ["from collections.abc import Iterator as _Iterator", "from enum import IntEnum as _IntEnum"]
-    head += ["from typing import Any as _Any", ""]
+    head += ["from typing import Any as _Any, overload as _overload", ""]
     head += [f"from . import {id} as _{id}" for id in sorted(stub.modules)]
     head.append("from ._layout import Columns as _Columns, Rows as _Rows, Stream as _Stream")
     head.append("from ._layout import Structure as _Structure, View as _View")
@@ -151,7 +151,10 @@ class _Stub:
                 yield f"{type.class_name} = {self.nested(type)}"
             if type.raw.get("-columns") or type.raw.get("-tabled"):
                 yield f"class {type.class_name}Columns(_Columns):"
+                yield "    @_overload"
                 yield f"    def __getitem__(self, index: _b.int) -> {type.class_name}: ..."
+                yield "    @_overload"
+                yield f"    def __getitem__(self, index: _b.slice) -> _b.list[{type.class_name}]: ..."
                 yield f"    def __iter__(self) -> _Iterator[{type.class_name}]: ..."
 
     def nested(self, type: Type) -> str:

@@ -29,7 +29,7 @@ TAKEN = frozenset(
 # Functions that modules of third-party readers import.
 _MODULES = frozenset({"struct", "array", "short", "native", "numbers", "keep", "keep_instance"})
 _MODULES |= {"find", "ended", "inflated", "xored", "rotated", "bits", "joined", "shifted", "multiplied", "number"}
-_MODULES |= {"taken", "all_taken", "weighed", "word", "stream_of"}
+_MODULES |= {"taken", "all_taken", "weighed", "word", "stream_of", "elements"}
 # Further names in third-party readers: variables of their own, and the beginnings of generated names.
 _OURS = re.compile(
     r"(read|make|scan|fill[0-9]*|at|end|rest|add|f|names|there|case|base)_|asked[0-9]|(in|of)[0-9]+_|(view|at|end|base|self|columns|count|first|begin|before|inside|bit|big|io|inner|resume|names|failed|named|why|run|turn|element|each|found|index|last|rows|above|fits)$"

@@ -462,12 +462,29 @@ class Type:
         return {one.id: one for one in reversed(every)}
 
     def find(self, name: str) -> Type:
-        """Return the type that a name means here, `entry` or `other::entry`; raises `UnsupportedError` if there is
-        none.
+        """Return the type that a name means in an expression, `entry`, `other::entry` or `::entry` (from the root on);
+        raises `UnsupportedError` if there is none.
+
+        As in Kaitai's compiler, each step is the first type of that name from the inside out, and that is a type
+        itself rather than one in it.
         """
-        first, *rest = name.split("::")
-        if not first:  # from the root on
-            return self.root.find("::".join(rest)) if rest else self.root
+        here = self.root if name.startswith("::") else self
+        for step in name.removeprefix("::").split("::"):
+            here = here._nearest(step) if step else here  # noqa: SLF001 - its own kind
+        return here
+
+    def _nearest(self, name: str) -> Type:
+        """Return the type of that name that is nearest: this one, one in it, one around it, or an imported one."""
+        for here in self.above():
+            if here.id == name or name in here.types:
+                return here if here.id == name else here.types[name]
+        if name in self.model.given.types:
+            return self.model.opaque(name)
+        return self.model.schema(name, self)
+
+    def stated(self, name: str) -> Type:
+        """Return the type that the key `type` of a field means; raises `UnsupportedError` if there is none."""
+        first, *rest = name.removeprefix("::").split("::")
         if (found := self.looked_up([first, *rest], "types", set())) is not None:
             return found  # type: ignore[return-value]  # of `types`
         if first in self.model.given.types and not rest:
@@ -479,7 +496,7 @@ class Type:
         return here.below(rest)  # type: ignore[no-any-return]
 
     def looked_up(self, names: list[str], group: str, failed: set[tuple[int, int]]) -> Type | Enum | None:
-        """Return what a path means here, one of `group` (`types` or `enums`); None if there is nothing of that name.
+        """Return what a path means in a key, one of `group` (`types` or `enums`); None if there is nothing so named.
 
         Each step is searched for from the inside out: `a::b` is also the `b` that encloses `a` or is next to it.
         `failed` are searches without a result, as (id of the type, number of steps).
@@ -510,16 +527,27 @@ class Type:
         return found
 
     def enum(self, name: str) -> Enum:
-        """Return the enum that a name means here; raises `UnsupportedError` if there is none."""
-        path = name.split("::")
-        start = self
-        if name[:2] == "::":  # from the root on
-            start, path = self.root, path[1:]
-        found = start.looked_up(path, "enums", set())
-        if found is not None:
-            return found  # type: ignore[return-value]  # of `enums`
+        """Return the enum that a name means in an expression; raises `UnsupportedError` if there is none.
+
+        `::kinds` is the nearest one as well, as in Kaitai's compiler: only types are found from the root on.
+        """
+        path, _, last = name.rpartition("::")
+        for here in (self.find(path) if path else self).above():
+            if last in here.enums:
+                return here.enums[last]
+        raise self._no_enum(name)
+
+    def stated_enum(self, name: str) -> Enum:
+        """Return the enum that the key `enum` of a field means; raises `UnsupportedError` if there is none."""
+        found = self.looked_up(name.split("::"), "enums", set())
+        if found is None:
+            raise self._no_enum(name)
+        return found  # type: ignore[return-value]  # of `enums`
+
+    def _no_enum(self, name: str) -> UnsupportedError:
+        """Return the error for the name of an enum that does not exist."""
         known = [one for type in self.above() for one in type.enums]
-        raise UnsupportedError(f"no enum {name:.60}{meant(name, known)}")
+        return UnsupportedError(f"no enum {name:.60}{meant(name, known)}")
 
     def kind_of(self, expr: ex.Expr, item: Kind = UNKNOWN) -> Kind:
         """Return the kind of an expression's value in this type; `item` is the kind of `_`."""

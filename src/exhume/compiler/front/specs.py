@@ -164,7 +164,7 @@ def _kind_of_field(one: Field) -> Kind:
             raise UnsupportedError(f"`{key}` is not supported")
     if one.value is not None:
         enum = one.raw.get("enum")
-        return Integer(one.owner.enum(enum)) if enum else one.owner.kind_of(one.value)
+        return Integer(one.owner.stated_enum(enum)) if enum else one.owner.kind_of(one.value)
     return _kind(one, one.raw.get("type"))
 
 
@@ -176,7 +176,7 @@ def _kind(one: Field, type: Any) -> Kind:
         return BYTES
     if str(type).endswith("[]"):  # of a parameter
         return Sequence(_kind(one, str(type)[:-2]))
-    enum = one.owner.enum(one.raw["enum"]) if "enum" in one.raw else None
+    enum = one.owner.stated_enum(one.raw["enum"]) if "enum" in one.raw else None
     found = primitive(str(type), one.owner, enum, stored=not one.parameter)
     return found or _structure(one, str(type))
 
@@ -191,7 +191,7 @@ def _structure(one: Field, type: str) -> Structure:
     if call and not arguments.strip():
         raise UnsupportedError(f"`{type:.60}` has no arguments")
     items = ex.parse_list(arguments)
-    found = one.owner.find(name)
+    found = one.owner.stated(name)
     if one.parameter:  # the caller passes a structure, which needs no arguments
         return Structure(found)
     if found.opaque:

@@ -313,7 +313,7 @@ def _class(node: ast.ClassDef) -> ReaderClass:
 
 def _element(node: ast.FunctionDef) -> str:
     """Return the name of the reader of one element; empty where reading it moves the stream back."""
-    match node.body[1:]:
+    match [one for one in node.body[1:] if not isinstance(one, ast.If)]:
         case [ast.Return(ast.Subscript(ast.Call(ast.Name(name))))]:
             return name
         case [_, _, ast.Assign(value=ast.Call(ast.Name(name))), ast.Return()]:
