@@ -9,8 +9,10 @@ import ast
 import builtins
 import json
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -20,6 +22,7 @@ from hypothesis import strategies as st
 from exhume.compiler import audit, refusal
 from exhume.compiler.emit.text import written_doc
 from exhume.compiler.front.specs import Model
+from exhume.compiler.ir import bits
 from exhume.compiler.refusal import UnsupportedError
 from exhume.errors import ExhumeError, SpecificationError
 from exhume.layout import foreign_table, schema
@@ -464,3 +467,25 @@ def test_the_budgets_are_documented() -> None:
         schema.MOST_SHOWN, foreign_table.MOST_VALUES, foreign_table.VALUES_PER_BYTE,
     }  # fmt: skip
     assert {f"{one:,}" for one in known} <= stated
+
+
+def test_whether_bytes_are_shared_is_examined_once_for_each_field(tmp_path: Path) -> None:
+    def calls(many: int) -> int:
+        fields = "".join(f"      - {{id: f{number}, type: %s}}\n" for number in range(many))
+        text = f"meta: {{id: one}}\nseq:\n{fields % (('b',) * many)}types:\n  c: {{}}\n"
+        (tmp_path / "one.ksy").write_text(f"{text}  b:\n    seq:\n{fields % (('c',) * many)}", encoding="utf-8")
+        found = 0
+
+        def count(frame: FrameType, event: str, _: object) -> None:
+            nonlocal found
+            found += event == "call" and frame.f_code.co_filename == bits.__file__
+
+        before = sys.getprofile()
+        sys.setprofile(count)
+        try:
+            compile_ksy(tmp_path / "one.ksy")
+        finally:
+            sys.setprofile(before)
+        return found
+
+    assert 0 < calls(40) < 3 * calls(20)

@@ -13,7 +13,7 @@ from exhume.compiler.emit.text import ATOM, BINDS, Lines, kept_as, literal, memb
 from exhume.compiler.front import expressions as ex
 from exhume.compiler.front.kinds import Structure, Switch, structures
 from exhume.compiler.front.model import Field, Type
-from exhume.compiler.ir.fixed import bit_order
+from exhume.compiler.ir.bits import bit_order
 from exhume.compiler.ir.needs import is_position, keeps_order, keeps_run, without_rest
 from exhume.compiler.refusal import UnsupportedError
 

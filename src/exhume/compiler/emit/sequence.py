@@ -17,7 +17,8 @@ from exhume.compiler.emit.text import safe
 from exhume.compiler.front import expressions as ex
 from exhume.compiler.front.kinds import Bits, Integer, SimpleKind
 from exhume.compiler.front.model import Field, Type
-from exhume.compiler.ir.fixed import bit_order, byte_order, fixed_bytes, leaves_bits, stored_size, struct_format
+from exhume.compiler.ir.bits import begun, bit_order
+from exhume.compiler.ir.fixed import byte_order, fixed_bytes, stored_size, struct_format
 from exhume.compiler.ir.needs import expressions, words
 from exhume.compiler.ir.packed import LONG
 from exhume.compiler.refusal import UnsupportedError
@@ -227,7 +228,7 @@ class SequenceReader(Statements):
         asked = {"eof"} | {one.id for one in self.type.instances.values()}
         exprs = [expr for one in self.type.seq for expr in expressions(one)]
         repeats = any(
-            one.repeat == "eos" and bit_order(one.value_kind) is None and leaves_bits(self.type.seq[:number])
+            one.repeat == "eos" and bit_order(one.value_kind) is None and begun(self.type)[number]
             for number, one in enumerate(self.type.seq)
         )
         return repeats or (
@@ -239,7 +240,7 @@ class SequenceReader(Statements):
         """Return whether bits may continue where others ended, because the fields between them may be empty."""
         bits = [bit_order(one.value_kind) is not None for one in self.type.seq]
         return any(
-            here and not last and leaves_bits(self.type.seq[:number])
+            here and not last and begun(self.type)[number]
             for number, (last, here) in enumerate(itertools.pairwise(bits), 1)
         )
 

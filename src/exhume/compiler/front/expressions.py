@@ -136,6 +136,8 @@ _TOKEN = re.compile(
   )""",
     re.VERBOSE,
 )
+_STORED = re.compile(r"([usf][1248](le|be)|strz)(\[\])?|.*\[\]\[\]")
+"""Types in `as<...>` and `sizeof<...>` that only what is stored has, or nothing."""
 _LEVELS: tuple[tuple[str, ...], ...] = (
     ("<", "<=", ">", ">=", "==", "!="),
     ("|",),
@@ -300,6 +302,8 @@ class _Parser:
         self.at += 1
         if not name:
             raise UnsupportedError(f"expression {self.text!r}: a type is missing in `<>`")
+        if _STORED.fullmatch(name):
+            raise UnsupportedError(f"expression {self.text!r}: `{name:.60}` is not the type of a value")
         return name
 
     def arguments(self, close: str) -> tuple[Expr, ...]:

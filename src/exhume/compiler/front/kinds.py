@@ -40,8 +40,6 @@ from exhume.compiler.refusal import UnsupportedError, meant
 _INTEGER = re.compile(r"([us])([1248])(le|be)?$")
 _FLOAT = re.compile(r"f([48])(le|be)?$")
 _BITS = re.compile(r"b([0-9]+)(le|be)?$")
-_ONLY_STORED = re.compile(r"[usf][1248](le|be)|strz")
-"""Types that say how a value is stored, so that no value is cast to them."""
 
 
 def primitive(name: str, owner: Type, enum: Enum | None = None, *, stored: bool = True) -> Kind | None:
@@ -294,8 +292,6 @@ def typed(expr: ex.Expr, here: Type, item: Kind) -> Kind:  # noqa: C901 - one ca
             return _element(combined(typed(of, here, item)), typed(at, here, item))
         case ex.Call(of, name, arguments):
             return _called(typed(of, here, item), name, [typed(one, here, item) for one in arguments])
-        case ex.Cast(_, name) if _ONLY_STORED.fullmatch(name.removesuffix("[]")) or name.endswith("[][]"):
-            raise UnsupportedError(f"`{name:.60}` is not the type of a value, which is not stored")
         case ex.Cast(_, name) if name.endswith("[]"):
             return Sequence(typed(ex.Cast(expr.of, name[:-2]), here, item))
         case ex.Cast(_, name):

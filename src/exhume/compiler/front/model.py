@@ -337,7 +337,9 @@ class Type:
     enums: dict[str, Enum] = field(default_factory=dict)
     parents: list[Type] = field(default_factory=list)
     known: dict[str, int | None] = field(default_factory=dict)
-    """Sizes that were computed, in bytes (`size`) and bits (`bits`); see `ir.fixed`."""
+    """Sizes that were computed, in bytes (`size`) and bits (`bits`); see `ir.fixed`.  For `idle`, see `ir.bits`."""
+    begun: list[bool] | None = None
+    """Whether bits of a byte may be unread before each field and after the last, once known; see `ir.bits`."""
     suffix: str = ""
     """Suffix that makes the names of its class and reader unique."""
     opaque: bool = False

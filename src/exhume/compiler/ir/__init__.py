@@ -4,6 +4,7 @@ Emitters write Python, Cython and tables; they ask here how a structure is trave
 themselves:
 
     fixed      sizes, byte orders and contents that do not depend on the data; numbers of variable length
+    bits       which fields and structures may begin within a byte
     needs      arguments that the reader of a type takes, facts that its values store, unsupported orders of bits
     rows       how each field of a row (element of a list) is read, and the columns that it becomes
     packed     lists of structures of one fixed size, whose elements are unpacked together

@@ -11,7 +11,7 @@ that are skipped before a whole byte. So these sizes are not always what a struc
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from exhume.compiler.front import expressions as ex
@@ -24,8 +24,6 @@ from exhume.compiler.front.kinds import (
     Kind,
     SimpleKind,
     Structure,
-    Switch,
-    structures,
 )
 from exhume.compiler.front.model import Field, Type
 
@@ -130,78 +128,6 @@ def byte_order(kind: Kind) -> bool | str | None:
     if not isinstance(kind, (Integer, SimpleKind)) or kind.size < 2:
         return None
     return DECIDED if kind.decided else kind.big
-
-
-def bit_order(kind: Kind) -> bool | None:
-    """Return whether bits start with the highest (True) or the lowest (False) of a byte; None for other kinds."""
-    if isinstance(kind, Bits):
-        return kind.big
-    if isinstance(kind, Switch):
-        return next((order for _, one in kind.cases if (order := bit_order(one)) is not None), None)
-    return None
-
-
-def leaves_bits(fields: Sequence[Field], seen: set[Type] | None = None) -> bool:
-    """Return whether bits of a byte may be unread after some fields of a structure.
-
-    The last fields may take no bytes, so earlier ones matter too.  `seen` has the types that were examined.
-    """
-    seen = set() if seen is None else seen
-    for number in range(len(fields), 0, -1):
-        field = fields[number - 1]
-        if bit_order(field.value_kind) is not None:
-            return bits_left(fields[:number])
-        if is_inline(field):
-            for one in structures(field.value_kind):
-                if one.type in seen:
-                    continue
-                seen.add(one.type)
-                if leaves_bits(one.type.seq, seen):
-                    return True
-        if not _may_take_nothing(field):
-            return False
-    return False
-
-
-def is_inline(field: Field) -> bool:
-    """Return whether a field is a structure read from the stream around it, not from one of its own."""
-    own = not {"size", "terminator", "process", "pos"}.isdisjoint(field.raw) or field.to_end
-    return field.value is None and not own and any(True for _ in structures(field.value_kind))
-
-
-def _may_take_nothing(field: Field) -> bool:
-    """Return whether reading a field may do nothing at all; then unread bits before it stay unread."""
-    if field.condition is not None or field.repeat in ("expr", "eos"):
-        return True
-    if isinstance(field.value_kind, Switch) and field.value_kind.default is None:
-        return True
-    # A structure does nothing if none of its fields does.  Structures within it are assumed to: that is only slower.
-    kinds = structures(field.value_kind) if is_inline(field) else ()
-    return any(all(is_inline(one) or _may_take_nothing(one) for one in kind.type.seq) for kind in kinds)
-
-
-def shares_bytes(types: Iterable[Type]) -> bool:
-    """Return whether a structure may start within a byte that bits before it share."""
-    for type in types:
-        # Bits may be unread before the structure, or after one element of a list of such structures.
-        for number, field in enumerate(type.seq):
-            if is_inline(field):
-                kinds = [one.type for one in structures(field.value_kind)]
-                if leaves_bits(type.seq[:number]) or any(leaves_bits(one.seq) for one in kinds):
-                    return True
-    return False
-
-
-def bits_left(fields: Sequence[Field]) -> bool:
-    """Return whether the fields end with bits that may not fill their last byte; optional bits always may."""
-    width = 0
-    for field in reversed(fields):
-        if bit_order(field.value_kind) is None:
-            break
-        if field.repeat or field.condition is not None or not isinstance(field.value_kind, Bits):
-            return True
-        width += field.value_kind.width
-    return width % 8 != 0
 
 
 def struct_format(kinds: Sequence[Kind], fields: Sequence[Field] = ()) -> str:

@@ -34,7 +34,8 @@ from exhume.compiler.front.kinds import (
 )
 from exhume.compiler.front.model import Field, Type
 from exhume.compiler.front.specs import Model
-from exhume.compiler.ir.fixed import constant, is_inline, shares_bytes
+from exhume.compiler.ir.bits import is_inline, shares_bytes
+from exhume.compiler.ir.fixed import constant
 from exhume.compiler.refusal import UnsupportedError
 
 KEYS = ("if", "size", "pos", "io", "repeat-expr", "repeat-until", "value", "parent")

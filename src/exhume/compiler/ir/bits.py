@@ -1,0 +1,123 @@
+"""Where bits of a byte may be unread: what is read there begins within that byte.
+
+Bit fields (`b3`) need not fill their last byte.  What follows takes the next whole byte, but bit fields continue
+within it, also those of a structure that is read from the same stream (`is_inline`), or of the next element.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from exhume.compiler.front.kinds import Bits, Kind, Switch, structures
+from exhume.compiler.front.model import Field, Type
+
+
+def bit_order(kind: Kind) -> bool | None:
+    """Return whether bits start with the highest (True) or the lowest (False) of a byte; None for other kinds."""
+    if isinstance(kind, Bits):
+        return kind.big
+    if isinstance(kind, Switch):
+        return next((order for _, one in kind.cases if (order := bit_order(one)) is not None), None)
+    return None
+
+
+def is_inline(field: Field) -> bool:
+    """Return whether a field is a structure read from the stream around it, not from one of its own."""
+    own = not {"size", "terminator", "process", "pos"}.isdisjoint(field.raw) or field.to_end
+    return field.value is None and not own and any(True for _ in structures(field.value_kind))
+
+
+def shares_bytes(types: Iterable[Type]) -> bool:
+    """Return whether a structure may start within a byte that bits before it share."""
+    for type in types:
+        # Bits may be unread before the structure, or after one element of a list of such structures.
+        for field, before in zip(type.seq, begun(type), strict=False):
+            if is_inline(field) and (before or any(begun(one.type)[-1] for one in structures(field.value_kind))):
+                return True
+    return False
+
+
+def begun(type: Type) -> list[bool]:
+    """Return whether bits of a byte may be unread before each field of a structure and, as the last, after all."""
+    if type.begun is None:
+        types = dict.fromkeys((*type.root.model.types(), type))
+        leaving = _leaving(types)
+        for one in types:
+            one.begun = list(_begun(one.seq, leaving))
+    assert type.begun is not None
+    return type.begun
+
+
+def _leaving(types: Iterable[Type]) -> set[Type]:
+    """Return the types after which bits may be unread: their last fields are such bits, or such structures.
+
+    The last fields may take no bytes, so earlier ones matter too.  Each field is examined once.
+    """
+    found: set[Type] = set()
+    around: dict[Type, list[Type]] = {}  # by type, those whose last fields it may be
+    for type in types:
+        unread = list(_unread(type.seq))
+        for field, left in zip(reversed(type.seq), reversed(unread), strict=True):
+            if left is not None:
+                found.update((type,) if left else ())
+                break
+            for one in structures(field.value_kind) if is_inline(field) else ():
+                around.setdefault(one.type, []).append(type)
+            if not _may_take_nothing(field):
+                break
+    waiting = [*found]
+    while waiting:
+        for type in around.pop(waiting.pop(), ()):
+            if type not in found:
+                found.add(type)
+                waiting.append(type)
+    return found
+
+
+def _begun(fields: Sequence[Field], leaving: set[Type]) -> Iterator[bool]:
+    """Yield the values of `begun` for fields; `leaving` are the types after which bits may be unread."""
+    left = False
+    for field, unread in zip(fields, _unread(fields), strict=True):
+        yield left
+        if unread is not None:
+            left = unread
+        elif is_inline(field) and any(one.type in leaving for one in structures(field.value_kind)):
+            left = True
+        elif not _may_take_nothing(field):
+            left = False
+    yield left
+
+
+def _unread(fields: Iterable[Field]) -> Iterator[bool | None]:
+    """Yield for each field whether it leaves bits of its last byte unread; None if it has no bits.
+
+    Optional bits always may.
+    """
+    width, varies = 0, False  # of the bit fields up to this one
+    for field in fields:
+        if bit_order(field.value_kind) is None:
+            width, varies = 0, False
+            yield None
+            continue
+        varies = varies or bool(field.repeat) or field.condition is not None or not isinstance(field.value_kind, Bits)
+        width += field.value_kind.width if isinstance(field.value_kind, Bits) else 0
+        yield varies or width % 8 != 0
+
+
+def _may_take_nothing(field: Field) -> bool:
+    """Return whether reading a field may do nothing at all; then unread bits before it stay unread."""
+    if field.condition is not None or field.repeat in ("expr", "eos"):
+        return True
+    if isinstance(field.value_kind, Switch) and field.value_kind.default is None:
+        return True
+    return is_inline(field) and any(_is_idle(one.type) for one in structures(field.value_kind))
+
+
+def _is_idle(type: Type) -> bool:
+    """Return whether reading a structure may do nothing, as none of its fields does.
+
+    Structures within it are assumed to do nothing: that is only slower.
+    """
+    if "idle" not in type.known:
+        type.known["idle"] = all(is_inline(one) or _may_take_nothing(one) for one in type.seq)
+    return bool(type.known["idle"])
