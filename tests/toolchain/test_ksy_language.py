@@ -992,7 +992,7 @@ def test_sums_use_structures_of_an_element(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_elements_of_any_buffer_are_bytes(tmp_path: Path, given: Any) -> None:
-    """A buffer that is changed later leaves what is read from it as it was."""
+    """Values stay as they were when a buffer is changed later."""
     text = "meta: {id: one}\nseq: [{id: a, type: u1}, {id: b, type: u2be}, {id: c, size: 1}]\n"
     (tmp_path / "one.ksy").write_text(
         text + "instances: {d: {pos: 3, type: s1}, e: {value: 'c > [1]'}}", encoding="utf-8"

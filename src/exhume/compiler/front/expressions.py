@@ -137,7 +137,7 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 _STORED = re.compile(r"([usf][1248](le|be)|strz)(\[\])?|.*\[\]\[\]")
-"""Types in `as<...>` and `sizeof<...>` that only what is stored has, or nothing."""
+"""Types in `as<...>` and `sizeof<...>` that only stored values have, or none."""
 _LEVELS: tuple[tuple[str, ...], ...] = (
     ("<", "<=", ">", ">=", "==", "!="),
     ("|",),

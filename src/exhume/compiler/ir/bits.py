@@ -1,4 +1,4 @@
-"""Where bits of a byte may be unread: what is read there begins within that byte.
+"""Where bits of a byte may be unread: bit fields after them begin within that byte.
 
 Bit fields (`b3`) need not fill their last byte.  What follows takes the next whole byte, but bit fields continue
 within it, also those of a structure that is read from the same stream (`is_inline`), or of the next element.
