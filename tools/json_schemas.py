@@ -115,6 +115,7 @@ LOG = {
     **TIMES,
     "splits": "int",
     "missing_splits": "any",
+    "problem": "text",
 }
 VERSION = {
     "sequence": "int",

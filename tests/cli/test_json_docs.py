@@ -103,6 +103,10 @@ def test_every_key_of_other_verbs_is_reported(tmp_path: Path, exhume_cli: Cli, s
     bad = tmp_path / "bad"
     shutil.copytree(bundles / "zlib", bad)
     (bad / "shard-00000000").write_bytes(flip((bad / "shard-00000000").read_bytes(), -30))
+    logs = tmp_path / "logs"  # one of two cannot be read
+    shutil.copytree(samples / "ark" / "amended", logs)
+    manifest = logs / "manifests" / "00000000-0000-4000-8000-000000000001"
+    manifest.write_bytes(manifest.read_bytes()[:-9])
     tables = (samples / "clp_s" / "demo-stored.clps").read_bytes()
     with exhume.open(tables) as archive:
         ids = archive.sections().named("/schema_ids").span
@@ -110,6 +114,8 @@ def test_every_key_of_other_verbs_is_reported(tmp_path: Path, exhume_cli: Cli, s
     for args in (
         ["list", tmp_path / "bad.clps", "--format", "clp-s"],
         ["list", bad, "--all-versions"],
+        ["info", logs],
+        ["list", logs],
         ["formats"],
         ["verify", tmp_path / "b.caf"],
         ["salvage", tmp_path / "b.caf", "-o", tmp_path / "c.caf"],
