@@ -21,7 +21,9 @@ from exhume.io.local import LocalTree
 from exhume.io.source import BytesSource
 from exhume.recovery import CarveVerdict, SalvageMode
 from exhume.testing.damage import flip
+from tests.leveldb.crafted import Crafted, batch
 from tests.leveldb.make_samples import HISTORY, PUT, build_database, build_table, write_files
+from tests.oracles import need
 
 Cli = Callable[..., Any]
 LIVE = {"apple": "golden", "damson": "blue" * 20, "elder": "black"}
@@ -226,3 +228,17 @@ def test_damage_of_a_file_that_is_used_is_an_error_everywhere(tmp_path: Path, ex
     listed = exhume_cli("list", "--all-versions", tmp_path / "db")
     assert listed.code == 3
     assert {line.split(": ")[1] for line in listed.err.splitlines() if "000005" in line} == {"error"}
+
+
+def test_cat_prints_one_column_family_and_names_the_others(tmp_path: Path, exhume_cli: Callable[..., Any]) -> None:
+    """As of a sequence number, too."""
+    need("rocksdict")
+    database = Crafted(tmp_path / "db", families=["one", "empty"])
+    database.write(batch(10, (PUT, b"k", b"default"), (PUT, b"k", b"one", 1), (PUT, b"only", b"one", 1)))
+    rows = [b'{"key":{"text":"a"},"value":{"text":"1"}}', b'{"key":{"text":"k"},"value":{"text":"default"}}']
+    for more in ((), ("--sequence", "20")):
+        result = exhume_cli("cat", str(database.path), *more)
+        assert (result.code, result.out.splitlines()) == (0, rows)
+        assert "other column families (one)" in result.err
+        result = exhume_cli("cat", str(database.path), "only", *more)
+        assert result.code == 1

@@ -265,3 +265,29 @@ def test_damage_that_may_hide_range_deletions(tmp_path: Path, block: str, versio
             archive.database.get(key(4))
         with pytest.raises(ExhumeError):
             list(archive.database.live_versions())
+
+
+def test_range_deletions_of_obsolete_files_hide_no_live_row(tmp_path: Path) -> None:
+    """A row that was written after them may have the number 0 by now."""
+    rocksdict = need("rocksdict")
+    options = rocksdict.Options(raw_mode=True)
+    options.create_if_missing(True)
+    options.set_disable_auto_compactions(True)
+    database = rocksdict.Rdict(str(tmp_path / "db"), options)
+    for number in range(9):
+        database[key(number)] = b"old"
+    database.flush()
+    database.delete_range(key(3), key(6))
+    database[key(4)] = b"again"
+    database.flush()
+    obsolete = {path: path.read_bytes() for path in (tmp_path / "db").glob("*.sst")}
+    database.compact_range(None, None)
+    database.close()
+    for path, data in obsolete.items():
+        path.write_bytes(data)
+    with LevelDbArchive(LocalTree(tmp_path / "db")) as archive:
+        state = {one.key: one.value for one in archive.database.state(99, unreferenced=True)}
+        assert archive.database.range_deletions() == []
+        assert [one.sequence for one in archive.database.live_versions() if one.key == key(4)] == [0]
+    assert state[key(4)] == b"again"
+    assert key(3) not in state

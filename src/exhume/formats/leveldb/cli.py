@@ -213,7 +213,26 @@ def cat(run: Run, archive: LevelDbArchive, names: tuple[str, ...], options: CatO
                 run.out.write(part)
     else:
         _print_rows(run, archive, rows())
+    _note_families(run, archive)
     return outcome(run, archive)
+
+
+def _note_families(run: Run, archive: LevelDbArchive) -> None:
+    """Name the other column families that have entries, whose rows `cat` does not print."""
+    from exhume.formats.leveldb import checks
+    from exhume.formats.leveldb.model import Role
+    from exhume.formats.leveldb.wire import key_text
+
+    database = archive.database
+    if database.manifest is None or len(database.manifest.families) == 1:
+        return
+    used = {file.column_family for file in database.tables(Role.LIVE)}
+    used.update(number for file in database.logs(Role.LIVE) for number in database.load_log(file, checks.ignore).items)
+    others = [number for number in database.live_families() if number and number in used]
+    if others:
+        names = (database.manifest.families[number].name for number in others)
+        shown = ", ".join(key_text(name.encode("utf-8", "surrogateescape")) for name in names)
+        run.note(f"not printed: other column families ({shown}), which list, search and export have")
 
 
 Row = tuple[bytes, "bytes | LargeValue | None"]
@@ -285,7 +304,8 @@ def _rows(
     if sequence is None:
         found = database.live_rows(start, stop)
     else:
-        found = ((v.key, v.known_value) for v in database.state(sequence, report=report, unreferenced=True))
+        state = database.state(sequence, report=report, unreferenced=True)
+        found = ((v.key, v.known_value) for v in state if not v.column_family)
     yield from found
 
 

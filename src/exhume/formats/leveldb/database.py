@@ -302,13 +302,14 @@ class Database(LiveDatabase):
 
     def deletions(
         self, found: Iterable[Version], ceiling: int = MAX_SEQUENCE, *, unreferenced: bool = False
-    ) -> dict[int, Deletions]:
-        """Return the range deletions of live files up to a sequence number, by column family.
+    ) -> tuple[dict[int, Deletions], dict[int, Deletions]]:
+        """Return the range deletions of live files up to a sequence number, by column family, and those of all files.
 
-        With `unreferenced`, also those among the versions `found`, which come from logs, and those of tables that the
-        database no longer uses: without a manifest, they reach over all keys that they name.
+        The latter are the same unless `unreferenced`.  Then they have those among the versions `found`, which come
+        from logs, and those of tables that the database no longer uses, which reach over all keys that they name.
         """
         ranges = self.live_state(checks.ignore).ranges
+        live = self._deletions(ranges, ceiling)
         if unreferenced:
             ranges = ranges + [
                 RangeDeletion(one.key, one.value, one.sequence, one.column_family)
@@ -316,11 +317,13 @@ class Database(LiveDatabase):
                 if one.value_type == RANGE and one.status not in UNCOMMITTED
             ]
             ranges += self._table_deletions(checks.ignore, Role.OBSOLETE, Role.ORPHAN)
-        return self._deletions(ranges, ceiling)
+        return live, self._deletions(ranges, ceiling) if unreferenced else live
 
-    def is_wiped(self, version: Version, deletions: Mapping[int, Deletions]) -> bool:
-        """Whether a range deletion hides a version."""
-        found = deletions.get(version.column_family)
+    def is_wiped(self, version: Version, deletions: tuple[Mapping[int, Deletions], Mapping[int, Deletions]]) -> bool:
+        """Whether a range deletion hides a version.  Those of files that are no longer used hide no version of live
+        files, which may have the number 0.  `deletions` are those of the method with that name.
+        """
+        found = deletions[version.status is Status.UNREFERENCED].get(version.column_family)
         if found is None:
             return False
         order = self.order(version.column_family)

@@ -45,17 +45,20 @@ def surviving_rows(database: Database, collect: checks.Report, report: SalvageRe
         database.map_versions(versions_of, collect, unreferenced=not has_manifest, lean=True)
     )
     if has_manifest:  # versions that a range deletion hides have the status `deleted`
-        yield from _newest_rows(database, versions, {}, report)
+        yield from _newest_rows(database, versions, ({}, {}), report)
         return
     found = sorted(versions, key=database.version_key)
     deletions = database.deletions(found, unreferenced=True)
-    if deletions:
+    if deletions[1]:
         report.notes.append("range deletions reach over all keys that they name, without the limits of a manifest")
     yield from _newest_rows(database, found, deletions, report)
 
 
 def _newest_rows(
-    database: Database, versions: Iterable[Version], deletions: Mapping[int, Deletions], report: SalvageReport
+    database: Database,
+    versions: Iterable[Version],
+    deletions: tuple[Mapping[int, Deletions], Mapping[int, Deletions]],
+    report: SalvageReport,
 ) -> Iterator[Row]:
     """Yield (key, value) of the newest believable version of each key; `versions` are sorted."""
     is_wiped = partial(database.is_wiped, deletions=deletions)
