@@ -92,3 +92,22 @@ def test_floats_are_stored_with_every_digit(space: Callable[..., bytes], pure: b
     )
     column = encoded(data, "as clp-s", *kernel)["columns"]
     assert column[8 * len(FLOATS) :] == struct.pack(f"<{len(FLOATS)}d", *FLOATS)  # after the numbers of the records
+
+
+@pytest.mark.parametrize("pure", [False, True])
+@pytest.mark.parametrize("text", [b"[1", b"{}", b"[1]]", b"[y z]", b"[1,\n2]", b"[", b""])
+def test_arrays_that_are_not_json_are_no_records(text: bytes, pure: bool) -> None:
+    make, build_archive = (pykernel.KvIrDecoder, PureEncoder) if pure else (KvIrDecoder, ClpsEncoder)
+    options = {"core": True, "structurize": False, "retain_floats": True, "time_nodes": True, "lossy": True}
+    encoder, _ = build(build_archive, {**options, "log_order_type": 11})
+    units = make()
+    units.encode_into(encoder, True)
+    keys = auto(Tags.NODE_ARRAY, b"a") + user(Tags.NODE_ARRAY, b"b")
+    bad = [(1, apart(text))]
+    for data in (keys + event(bad, []), event([], bad)):
+        status, *_ = units.run(data, 0, len(data), 0, EventForm.ENCODE, 1 << 60)
+        assert status == Status.ARRAY
+        assert encoder.records == 0
+    data = event([(1, apart(b"[1, inf]"))], [(1, apart(b"[ ]"))])
+    assert units.run(data, 0, len(data), 0, EventForm.ENCODE, 1 << 60)[0] == Status.MORE
+    assert encoder.records == 1

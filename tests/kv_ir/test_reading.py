@@ -320,6 +320,24 @@ def test_an_event_that_cannot_be_read_hides_no_other(name: str, jobs: int) -> No
         assert len(lines) == len(events)
 
 
+@pytest.mark.parametrize("name", ["KVIR-403", "KVIR-404", "KVIR-404 an object", "KVIR-324"])
+def test_an_event_that_cannot_be_read_is_reported_by_all(name: str, tmp_path: Path, exhume_cli: Any) -> None:
+    """Also where events become records of clp-s archives, whose arrays are any text."""
+    path = tmp_path / "bad.clp"
+    path.write_bytes(CASES[name])
+    code = name[:8]
+    for command in (("cat", path), ("search", path, "*"), ("search", path, "*", "--count"), ("export", path)):
+        more = ("--to", "jsonl", "-o", tmp_path / "out.jsonl") if command[0] == "export" else ()
+        ran = exhume_cli(*command, *more)
+        assert (ran.code, code in ran.err) == (1, True), command
+    made = ("create", "clp-s", path, "-o", tmp_path / "made.clps")
+    ran = exhume_cli(*made)
+    assert (ran.code, code in ran.err) == (1, True)
+    assert exhume_cli(*made, "--on-error", "skip").code == 3
+    with exhume.open(tmp_path / "made.clps") as archive:
+        assert archive.num_messages == len(EVENTS) + 1  # type: ignore[attr-defined]
+
+
 STAMPED = [
     user(Tags.NODE_TEXT, b"timestamp"),
     user(Tags.NODE_TEXT, b"message"),

@@ -546,6 +546,7 @@ cdef class KvIrDecoder:
     cdef int64_t num_keys       # and their number
     cdef Out out                # lines that were not yet taken
     cdef Out text               # scratch space: a decoded string
+    cdef Out printed            # and an array as text
     cdef EncBuf leaves[2]       # `IrLeaf`s of the current event, of the logger and of the user
     cdef EncBuf variables       # and the `IrVariable`s of its encoded text
     cdef EncBuf order           # indices of the leaves in the order of clp-s, see `put_in_order`
@@ -574,6 +575,7 @@ cdef class KvIrDecoder:
     def __dealloc__(self):
         free(self.out.data)
         free(self.text.data)
+        free(self.printed.data)
         enc_buf_free(&self.leaves[0])
         enc_buf_free(&self.leaves[1])
         enc_buf_free(&self.variables)
@@ -1014,7 +1016,7 @@ cdef class KvIrDecoder:
 
     cdef bint is_array(self) except -2 nogil:
         """Whether the text in `text` is an array."""
-        if self.empty_array():
+        if self.empty_array() or ir_print_array(&self.text, &self.printed):
             return True
         with gil:
             return self.array() is not None
@@ -1281,10 +1283,10 @@ cdef class KvIrDecoder:
 
     cdef int encode(self) except -2 nogil:
         """Add the event to a clp-s archive. Returns 0 or the fault, after which the archive is as before."""
-        cdef int fault = self.join_all(&self.leaves[0])
+        cdef int fault = self.join_all(self.auto, &self.leaves[0])
         cdef size_t count, names = self.encoder.num_names, nodes = self.encoder.num_nodes
         if fault == 0:
-            fault = self.join_all(&self.leaves[1])
+            fault = self.join_all(self.user, &self.leaves[1])
         if fault:
             return fault
         # Most ids that the event can need: a node or log type for each value, and nodes for the objects around them.
@@ -1305,10 +1307,11 @@ cdef class KvIrDecoder:
         self.encoder.commit()
         return 0
 
-    cdef int join_all(self, EncBuf* leaves) except -2 nogil:
+    cdef int join_all(self, IrTree tree, EncBuf* leaves) except -2 nogil:
         """Decode strings, and with `exact` print floats, into `arena`; their offset there becomes the leaf's `number`.
 
-        Offsets, because the arena moves when it grows.  Returns 0 or the fault.
+        Offsets, because the arena moves when it grows.  `leaves` are those of one tree, whose arrays have to be JSON.
+        Returns 0 or the fault.
         """
         cdef IrLeaf* leaf = <IrLeaf*>leaves.p
         cdef Py_ssize_t i
@@ -1318,6 +1321,8 @@ cdef class KvIrDecoder:
             if leaf[i].kind == C_APART:
                 if not self.join(&leaf[i]):
                     return IR_LOG_TYPE
+                if (<IrNode*>tree.nodes.p)[leaf[i].node].type == CLP_KV_IR_TAGS_NODE_ARRAY and not self.is_array():
+                    return IR_ARRAY
                 leaf[i].number = self.arena.n
                 leaf[i].size = self.text.size
                 enc_buf_put(&self.arena, self.text.data, self.text.size)

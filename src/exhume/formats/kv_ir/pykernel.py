@@ -345,6 +345,9 @@ class KvIrDecoder:
                     text = join_text(value.log_type, value.variables, wide=value.wide)
                     if text is None:
                         return Status.LOG_TYPE
+                    is_array = tree.nodes[node].type == Tags.NODE_ARRAY
+                    if is_array and _array(text.decode("utf-8", "surrogateescape")) is None:
+                        return Status.ARRAY
                     value = text
                 keys = (root, *(tree.nodes[one].raw for one in tree.path(node)))
                 found.append(self._leaf(keys, tree.nodes[node].type, value))
