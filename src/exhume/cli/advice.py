@@ -6,9 +6,9 @@ Messages of the library name no options, since its users have arguments instead.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Collection, Mapping, Sequence
-from pathlib import Path
 
 import click
 
@@ -62,7 +62,8 @@ def advice_on(code: str, options: Collection[str], where: str) -> str:
     `options` are those that the verb has; `where` is the path or URL of the archive, "" if the error names none.
     """
     # Only a directory or a URL can contain other archives.
-    without = set() if "://" in where or Path(where).is_dir() else {"--recursive"}
+    is_folder = not where or "://" in where or os.path.isdir(where)  # noqa: PTH112 - pathlib imports much
+    without = set() if is_folder else {"--recursive"}
     suggestions = [
         text
         for option, text in ADVICE.get(code, {}).items()
