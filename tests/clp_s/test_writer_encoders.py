@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from exhume.formats.clp_s.reader import open_archive
 from exhume.formats.clp_s.write import pykernel
 from exhume.formats.clp_s.write.encoder import Encoder
-from exhume.formats.clp_s.write.jsonscan import Status
 from exhume.formats.clp_s.write.kernel import ClpsEncoder, clps_count_lines
 from exhume.formats.clp_s.write.pykernel import ClpsEncoder as PureEncoder
+from exhume.formats.clp_s.write.status import Status
 from exhume.formats.clp_s.write.texts import encode_formatted_float
 from exhume.formats.clp_s.write.timestamps import TimeDialect, TimestampPatterns
 from exhume.formats.clp_s.writer import create

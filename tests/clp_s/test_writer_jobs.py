@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from exhume.archive import Progress
 from exhume.formats.clp_s.write import series
 from exhume.formats.clp_s.write.inputs import BadRecordError
-from exhume.formats.clp_s.write.jsonscan import Status
 from exhume.formats.clp_s.write.kernel import ClpsEncoder
 from exhume.formats.clp_s.write.pykernel import ClpsEncoder as PureEncoder
+from exhume.formats.clp_s.write.status import Status
 from exhume.formats.clp_s.writer import ClpSWriter, create
 from exhume.native.compiled import KERNEL
 from tests.clp_s.strategies import dumps, records

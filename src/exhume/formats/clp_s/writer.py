@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, Final
 from exhume.archive import Progress, Writer, no_progress
 from exhume.errors import Span, WriterError
 from exhume.formats.clp_s.write.inputs import STDIN, BadRecordError, Input, InputKind, name_of, recognize
-from exhume.formats.clp_s.write.jsonscan import Status
 from exhume.formats.clp_s.write.kernel import clps_count_lines
 from exhume.formats.clp_s.write.options import (
     DEFAULT_DOCUMENT_SIZE,
@@ -32,7 +31,7 @@ from exhume.formats.clp_s.write.options import (
     check_properties,
 )
 from exhume.formats.clp_s.write.series import BlockEncoders, InputBlock, OpenArchive, Series
-from exhume.formats.clp_s.write.textlog import text_log
+from exhume.formats.clp_s.write.status import Status
 from exhume.io.files import keep_freed_memory
 from exhume.io.values import Gathering
 from exhume.limits import DEFAULT_LIMITS
@@ -309,6 +308,8 @@ class ClpSWriter(Writer):
         """
         target = self.options.target_encoded_size
         if self._kind is InputKind.TEXT:
+            from exhume.formats.clp_s.write.textlog import text_log  # JSON does without
+
             return text_log().feed(part.encoder, data, at, final, target)
         return part.encoder.feed(data, at, final, target, False)
 

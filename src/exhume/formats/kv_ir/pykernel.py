@@ -16,7 +16,7 @@ from typing import Any
 
 from exhume.formats.clp_s.layout import NodeType
 from exhume.formats.clp_s.write import encoder
-from exhume.formats.clp_s.write.jsonscan import Status as Refusal
+from exhume.formats.clp_s.write.status import Status as Refusal
 from exhume.formats.kv_ir.layout import (
     INTEGERS,
     KEYS,
@@ -119,7 +119,7 @@ class KvIrDecoder:
         event: The last event as `(auto, user)`, if objects were requested; it begins at `start`.
         start: Offset in the stream of the event `event`.
         stopped: What `run` would have returned at the point where `each` stopped.
-        refused: Why the encoder rejected an event (a status of `clp_s.write.jsonscan`).
+        refused: Why the encoder rejected an event (a status of `clp_s.write.status`).
         hold: Whether to stop at the declaration of a key.
         print_event: Makes the bytes of the log of an event that is not just timestamp and message; its exceptions
             are propagated.

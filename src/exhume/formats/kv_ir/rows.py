@@ -19,10 +19,10 @@ from exhume.formats.clp_s.layout_schemas import ROOT
 from exhume.formats.clp_s.read.template import Roots
 from exhume.formats.clp_s.reader import ClpSArchive
 from exhume.formats.clp_s.write.assemble import parts_of_archive
-from exhume.formats.clp_s.write.jsonscan import REASONS
-from exhume.formats.clp_s.write.jsonscan import Status as Refusal
 from exhume.formats.clp_s.write.options import WriterOptions
 from exhume.formats.clp_s.write.series import BlockEncoders, InputBlock, OpenArchive, begin
+from exhume.formats.clp_s.write.status import REASONS
+from exhume.formats.clp_s.write.status import Status as Refusal
 from exhume.formats.kv_ir import checks
 from exhume.formats.kv_ir.ingest import Ingest, cut_stream
 from exhume.formats.kv_ir.stream import Stream

@@ -11,7 +11,6 @@ section; upstream is `clp-s`.
 from __future__ import annotations
 
 import os
-import shutil
 import struct
 import threading
 from collections import deque
@@ -254,6 +253,8 @@ def write_container(
             made, build_header(version, original_size, HEADER_SIZE + len(metadata) + size, len(metadata)) + metadata, ()
         )
         if isinstance(made, AtomicFile):
+            import shutil  # it loads five compressions
+
             spool.seek(0)
             shutil.copyfileobj(spool, made.file, 1 << 20)
 

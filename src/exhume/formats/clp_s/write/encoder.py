@@ -166,7 +166,7 @@ class Encoder(Protocol):
             single: Whether `data` must be exactly one document (and is rejected as a whole if it is not).
 
         Returns:
-            `(status, start, stop, is_complete)`: a `jsonscan.Status`; the start of the first document not encoded (or
+            `(status, start, stop, is_complete)`: a `status.Status`; the start of the first document not encoded (or
             the end of the data); the offset at which scanning stopped; and whether that is the document's end.  Then
             it was rejected for its content, not its syntax.
         """

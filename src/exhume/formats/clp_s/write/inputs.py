@@ -19,8 +19,7 @@ from typing import Any, BinaryIO, Final
 
 from exhume.codecs.streams import inflate_file
 from exhume.errors import SourceError, SourceNotFoundError, Span, WriterError
-from exhume.formats.clp_s.write.jsonscan import REASONS, Status
-from exhume.formats.clp_s.write.textlog import text_log
+from exhume.formats.clp_s.write.status import REASONS, Status
 from exhume.formats.kv_ir.probe import is_kv_ir
 from exhume.io.files import open_input
 from exhume.io.opening import is_url, open_stream
@@ -301,7 +300,7 @@ def recognize(head: bytes, kind: InputKind, *, final: bool) -> InputKind | None:
         return InputKind.JSON
     looked_at = head[:SAMPLE]
     too_many = len(looked_at) - len(looked_at.translate(None, _CONTROL)) > len(looked_at) // _RARE
-    if too_many and text_log().last(looked_at) < 0:
+    if too_many and _has_no_time(looked_at):
         raise WriterError(
             "neither JSON nor text nor a CLP logger stream: it contains control bytes",
             expected="text; the input kind `text` stores any bytes",
@@ -354,6 +353,13 @@ def _wide(head: bytes) -> str | None:
     if 2 * max(first, second) <= pairs or min(first, second) > pairs // _RARE:
         return None
     return "UTF-16LE" if second > first else "UTF-16BE"
+
+
+def _has_no_time(text: bytes) -> bool:
+    """Whether no line of the bytes starts with a timestamp; what finds these is imported for the few that need it."""
+    from exhume.formats.clp_s.write.textlog import text_log
+
+    return text_log().last(text) < 0
 
 
 def _is_value(line: bytes) -> bool:

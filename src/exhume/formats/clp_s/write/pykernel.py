@@ -34,7 +34,8 @@ from exhume.formats.clp_s.layout_packed import (
 )
 from exhume.formats.clp_s.write.build import build_dictionary
 from exhume.formats.clp_s.write.encoder import LeafValue, ResolveTimestamp, double_bits
-from exhume.formats.clp_s.write.jsonscan import Kind, ScanError, Scanner, Status, Token, fits_integer
+from exhume.formats.clp_s.write.jsonscan import Kind, ScanError, Scanner, Token, fits_integer
+from exhume.formats.clp_s.write.status import Status
 from exhume.formats.clp_s.write.texts import Dialect, VariableKind, encode_dictionary_id, encode_text
 
 if TYPE_CHECKING:

@@ -24,10 +24,9 @@ from exhume.formats.clp_s.write.assemble import write_archive
 from exhume.formats.clp_s.write.build import reserve
 from exhume.formats.clp_s.write.encoder import Encoder, SpillFile
 from exhume.formats.clp_s.write.inputs import Input, InputKind, read_ahead, read_pieces, recognized
-from exhume.formats.clp_s.write.jsonscan import Status
 from exhume.formats.clp_s.write.kernel import ClpsEncoder
 from exhume.formats.clp_s.write.options import WriterOptions
-from exhume.formats.clp_s.write.textlog import text_log
+from exhume.formats.clp_s.write.status import Status
 from exhume.formats.clp_s.write.texts import Dialect, encode_formatted_float
 from exhume.formats.clp_s.write.timestamps import TimeDialect, TimestampPatterns
 from exhume.io.output.atomic import AtomicDirectory, AtomicFile
@@ -270,6 +269,8 @@ def cut_text(pieces: Iterable[bytes], longest: int) -> Iterator[bytes | TextPart
 
     After an event longer than `longest` bytes, the chunks are passed on as they are: that event will be rejected.
     """
+    from exhume.formats.clp_s.write.textlog import text_log  # JSON does without
+
     log = text_log()
     held: list[bytes] = []  # complete lines from the start of an event on, which the next line may continue
     line: list[bytes] = []  # the parts of a line that is not complete
@@ -378,6 +379,8 @@ class BlockEncoders:
         except IndexError:
             encoder, patterns = begin(self._options)
         if text:
+            from exhume.formats.clp_s.write.textlog import text_log
+
             status, *_ = text_log().feed(encoder, data, 0, True, _NO_TARGET)
         else:
             status, *_ = encoder.feed(data, 0, False, _NO_TARGET, False)

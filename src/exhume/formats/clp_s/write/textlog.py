@@ -23,8 +23,8 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any, Final, Protocol
 
-from exhume.formats.clp_s.write.jsonscan import Status
 from exhume.formats.clp_s.write.stamps import FOLLOWS, automaton, kernel_table
+from exhume.formats.clp_s.write.status import Status
 from exhume.native.compiled import KERNEL
 
 TIMESTAMP: Final = "timestamp"
