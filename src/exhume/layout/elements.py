@@ -194,23 +194,12 @@ def _pass(
     if (times is not None and times <= KEPT) or (times is None and until is None and stream.is_eof()):
         return False
     found = Elements(stream, make, width, size)
-    places = found.places
-    # Numbers: their places follow from the width.
     if width:
-        if times is None or until is not None:
-            return False
-        there = min(times, (stream.size() - stream.pos()) // width)
-        places.end(even=there)
-        stream.seek(places.start(there))
-        _put(owner, name, found)
-        if there < times:
-            make(there, stream)  # the first element that is cut: raises the error
-        return True
-    # Elements without bytes: only their number matters.
-    if indexed:
+        return times is not None and until is None and _pass_numbers(found, owner, name, times, width)
+    if indexed:  # elements without bytes: only their number matters
         if times is None or until is not None or size is not None or make(0, stream).SEQ_FIELDS:
             return False
-        places.end(even=times)
+        found.places.end(even=times)
         _put(owner, name, found)
         return True
     _put(owner, name, found)
@@ -224,6 +213,17 @@ def _pass(
         return True
     for _ in rest:
         pass
+    return True
+
+
+def _pass_numbers(found: Elements, owner: Any, name: str, times: int, width: int) -> bool:
+    """Pass over numbers, whose places follow from the width; return True.  Raises the parser's error at a cut one."""
+    whole = min(times, (found.stream.size() - found.stream.pos()) // width)
+    found.places.end(even=whole)
+    found.stream.seek(found.places.start(whole))
+    _put(owner, name, found)
+    if whole < times:
+        found.keep(whole)  # reads the number that is cut, which raises the error
     return True
 
 

@@ -90,32 +90,41 @@ def compile_ksy(
         >>> [pair.value for pair in pairs.read(bytes([2, 1, 10, 2, 20])).pairs]
         [10, 20]
     """
-    more = [one for one in os.environ.get("KSPATH", "").split(os.pathsep) if one]
-    folders = [Path(one) for one in (*imports, *more)]
+    by_environment = [one for one in os.environ.get("KSPATH", "").split(os.pathsep) if one]
+    folders = [Path(one) for one in (*imports, *by_environment)]
     # Kept results are for a specification that depends on its files only.
     is_alone = native and not types and not process
     if is_alone and (known := find_kept(Path(path), folders)) is not None:
         return Specification(known.id, known.specs, known.texts, native=known.native, kept=known)
-    found = SpecFiles(folders)
-    id = found.read(Path(path))
-    types, process = types or {}, process or {}
-    compiled = {name: one for name, one in types.items() if isinstance(one, Specification)}
+    files = SpecFiles(folders)
+    id = files.read(Path(path))
+    compiled = {name: one for name, one in (types or {}).items() if isinstance(one, Specification)}
     for one in compiled.values():
-        found.join(one.specs, Path(path))
-    readers = {name: one for name, one in types.items() if not isinstance(one, Specification)}
-    readers |= {name: read for one in compiled.values() for name, read in one.outside.types.items()}
-    process = {**process, **{name: made for one in compiled.values() for name, made in one.outside.process.items()}}
-    given = ExternalNames(frozenset(readers), frozenset(process), {name: one.id for name, one in compiled.items()})
+        files.join(one.specs, Path(path))
+    outside = _outside(types or {}, process or {})
+    given = ExternalNames(
+        frozenset(outside.types), frozenset(outside.process), {name: one.id for name, one in compiled.items()}
+    )
     try:
-        texts = compile_foreign(found.specs, given)
+        texts = compile_foreign(files.specs, given)
     except UnsupportedError as error:
-        raise found.refused(error, id) from None
-    outside = ExternalCode(readers, process)
-    made = Specification(id, found.specs, texts, given, outside, native=native_readers(texts) if native else None)
+        raise files.refused(error, id) from None
+    made = Specification(id, files.specs, texts, given, outside, native=native_readers(texts) if native else None)
     if is_alone and made.native is not None:
         reader = made.model.schemas[id].reader_name
-        keep_compiled(Path(path), folders, found, CachedSpecification(id, reader, made.specs, texts, made.native))
+        keep_compiled(Path(path), folders, files, CachedSpecification(id, reader, made.specs, texts, made.native))
     return made
+
+
+def _outside(types: Mapping[str, Specification | Reader], process: Mapping[str, Callable[..., Any]]) -> ExternalCode:
+    """Return the caller's readers and `process` routines, with those of the compiled specifications in `types`."""
+    readers = {name: one for name, one in types.items() if not isinstance(one, Specification)}
+    routines = dict(process)
+    for one in types.values():
+        if isinstance(one, Specification):
+            readers |= one.outside.types
+            routines |= one.outside.process
+    return ExternalCode(readers, routines)
 
 
 def native_readers(texts: Mapping[str, str]) -> tuple[Extension, Path] | None:

@@ -175,12 +175,7 @@ def load(
     Raises `SpecificationError` for code that is too large for Python, or that the compiler does not write.
     """
     outside = outside or ExternalCode()
-    # A package is identified by the digest of its sources and of the identities of the caller's objects.
-    objects = [
-        f"{name} {builtins.id(one)}" for table in (outside.types, outside.process) for name, one in table.items()
-    ]
-    whole = "\0".join([plain, *(f"{path}\0{texts[path]}" for path in sorted(texts)), *objects, str(native is not None)])
-    package = f"exhume_compiled_{hashlib.sha256(whole.encode()).hexdigest()[:32]}"
+    package = _package_name(texts, outside, plain, is_native=native is not None)
     if package not in _PACKAGES:
         try:
             if model is not None:
@@ -198,6 +193,15 @@ def load(
         if native is not None:
             return _load_native(package, id, native, left)
     return _import(package, id)
+
+
+def _package_name(texts: Mapping[str, str], outside: ExternalCode, plain: str, *, is_native: bool) -> str:
+    """Return the name of a package: a digest of its sources and of the identities of the caller's objects."""
+    tables = (outside.types, outside.process)
+    objects = [f"{name} {builtins.id(one)}" for table in tables for name, one in table.items()]
+    sources = [f"{path}\0{texts[path]}" for path in sorted(texts)]
+    whole = "\0".join([plain, *sources, *objects, str(is_native)])
+    return f"exhume_compiled_{hashlib.sha256(whole.encode()).hexdigest()[:32]}"
 
 
 def _load_native(package: str, id: str, native: tuple[Extension, Path], left: frozenset[tuple[str, str]]) -> ModuleType:

@@ -10,6 +10,7 @@ Fields without a column are in `Tabulator.omitted`.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -236,16 +237,19 @@ class Tabulator:
         if isinstance(kind, Switch):
             return self._one_of(kind, values, path, depth)
         if isinstance(kind, Many):
-            offsets = [0]
-            for one in values:
-                offsets.append(offsets[-1] + (0 if one is None else len(one)))
-            self.room.take(range(offsets[-1]))
-            flat = self.array(kind.of, [item for one in values if one is not None for item in one], path, depth - 1)
-            if flat is None:
-                return None
-            mask = pa.array([one is None for one in values], pa.bool_())
-            return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), flat, mask=mask)
+            return self._lists(kind, values, path, depth)
         return self._none(path, "of no type that is known before it is read")
+
+    def _lists(self, kind: Many, values: list[Any], path: str, depth: int) -> Any:
+        """Return lists as a list array: all elements in one array, and where each list begins in it."""
+        pa = self.pa
+        offsets = [0, *itertools.accumulate(0 if one is None else len(one) for one in values)]
+        self.room.take(range(offsets[-1]))
+        items = self.array(kind.of, [item for one in values if one is not None for item in one], path, depth - 1)
+        if items is None:
+            return None
+        mask = pa.array([one is None for one in values], pa.bool_())
+        return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), items, mask=mask)
 
     def _one_of(self, kind: Switch, values: list[Any], path: str, depth: int) -> Any:
         """Return a struct array with a field for each kind of value of a switch."""

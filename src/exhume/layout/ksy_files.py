@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -260,53 +260,80 @@ def _document(events: Iterator[Any], lines: Lines, room: FileBudget) -> Any:
     A loop over events, not PyYAML's constructor: that would expand aliases, and does not know lines.
     """
     top: list[Any] = []
-    open_: list[tuple[Any, Any]] = [(top, None)]  # open lists and mappings, each with the key that waits for its value
-    paths: list[tuple[str | int, ...]] = [()]  # of the open ones
+    around = [_Open(top, ())]  # open lists and mappings, the innermost last
     for event in events:
         kind = type(event).__name__
         if kind in ("MappingEndEvent", "SequenceEndEvent"):
-            open_.pop()
-            paths.pop()
-            continue
-        if kind == "DocumentStartEvent" and top:
+            around.pop()
+        elif kind == "DocumentStartEvent" and top:
             raise _YamlError("a second YAML document begins (`---`): a specification is one", event)
-        if kind not in ("ScalarEvent", "MappingStartEvent", "SequenceStartEvent", "AliasEvent"):
-            continue
-        # Limits, and features that are not supported.
-        room.nodes -= 1
-        if room.nodes < 0:
-            raise _YamlError(f"a specification that, with its imports, has more than {refusal.NODES} parts", event)
-        if event.anchor is not None:
-            raise _YamlError("anchors and aliases (`&`, `*`) are not supported", event)
-        if event.tag not in (None, "!"):
-            raise _YamlError("tags (`!`) are not supported", event)
-        if len(open_) > refusal.DEPTH:
-            raise _YamlError("the YAML is nested too deeply", event)
-        # The value, and its place in the innermost open list or mapping.
-        value: Any = {} if kind == "MappingStartEvent" else [] if kind == "SequenceStartEvent" else _scalar(event)
-        holder, key = open_[-1]
-        # The document itself has the empty path.
-        path = paths[-1] if holder is top else (*paths[-1], len(holder) if isinstance(holder, list) else key)
-        if isinstance(holder, list):
-            lines[path] = event.start_mark.line + 1
-            holder.append(value)
-        elif key is None:
-            open_[-1] = (holder, _key(holder, value, event))
-            lines[*paths[-1], open_[-1][1]] = event.start_mark.line + 1
-        else:
-            holder[key] = value
-            open_[-1] = (holder, None)
-        if kind != "ScalarEvent":
-            open_.append((value, None))
-            paths.append(path)
+        elif kind in ("ScalarEvent", "MappingStartEvent", "SequenceStartEvent", "AliasEvent"):
+            _check_supported(event, len(around), room)
+            value: Any = _NEW[kind]() if kind in _NEW else _scalar(event)
+            holder = around[-1]
+            path = holder.next_path if holder.value is not top else ()
+            holder.add(value, event, lines, path)
+            if kind != "ScalarEvent":
+                around.append(_Open(value, path))
     return top[0] if len(top) == 1 else None
+
+
+_NEW: dict[str, Callable[[], Any]] = {"MappingStartEvent": dict, "SequenceStartEvent": list}
+"""Makes the value that begins with an event; the values of all other events are scalars."""
+
+
+@dataclass(slots=True)
+class _Open:
+    """A list or mapping whose end was not parsed yet."""
+
+    value: Any
+    path: tuple[str | int, ...]
+    key: str | None = None
+    """The key of a mapping that waits for its value."""
+
+    @property
+    def next_path(self) -> tuple[Any, ...]:
+        """The path of the next value in it."""
+        return (*self.path, len(self.value) if isinstance(self.value, list) else self.key)
+
+    def add(self, value: Any, event: Any, lines: Lines, path: tuple[Any, ...]) -> None:
+        """Add an element, a key, or the value of the key before; note the lines of elements and keys."""
+        line = event.start_mark.line + 1
+        if isinstance(self.value, list):
+            lines[path] = line
+            self.value.append(value)
+        elif self.key is None:
+            self.key = _key(self.value, value, event)
+            lines[*self.path, self.key] = line
+        else:
+            self.value[self.key] = value
+            self.key = None
+
+
+def _check_supported(event: Any, depth: int, room: FileBudget) -> None:
+    """Count a value, which is `depth` deep; raise for one that is too much or too deep, and for other YAML features."""
+    room.nodes -= 1
+    if room.nodes < 0:
+        raise _YamlError(f"a specification that, with its imports, has more than {refusal.NODES} parts", event)
+    if event.anchor is not None:
+        raise _YamlError("anchors and aliases (`&`, `*`) are not supported", event)
+    if event.tag not in (None, "!"):
+        raise _YamlError("tags (`!`) are not supported", event)
+    if depth > refusal.DEPTH:
+        raise _YamlError("the YAML is nested too deeply", event)
 
 
 def _key(holder: Mapping[str, Any], value: Any, event: Any) -> str:
     """Return a YAML key as a string. Raises if it is in `holder` already."""
-    if isinstance(value, (dict, list)):
-        raise _YamlError("a key that is not a string", event)
-    key = str(value).lower() if isinstance(value, bool) else "null" if value is None else str(value)
+    match value:
+        case dict() | list():
+            raise _YamlError("a key that is not a string", event)
+        case None:
+            key = "null"
+        case bool():
+            key = str(value).lower()
+        case _:
+            key = str(value)
     if key in holder:
         raise _YamlError(f"the key {key!r:.60} is given twice", event)
     return key

@@ -198,26 +198,39 @@ def _represented(made: Field, path: str, form: str | None) -> Any:
     `form`: `hex` for bytes as digits, `dec` for a number in decimal, `sep` to join the elements of a list without
     commas; None: numbers in hexadecimal, bytes as text.
     """
-    at = made
+    field = _below(made, path)
+    if field is None:
+        return None
+    value = field.value
+    match value:
+        case bytes() | bytearray():
+            if form == "hex":
+                return value.hex()
+            return shorten(bytes(value), 80) if value else ""
+        case int() if not isinstance(value, bool) and form != "dec" and _NUMBER.match(field.type):
+            if value < 0:
+                return str(value)
+            is_stored = field.span is not None and field.span.payload is None
+            digits = 2 * field.span.size if is_stored and field.span is not None else 0  # two for each byte
+            return f"0x{value:0{digits}x}"
+        case str() if field.children and field.children[0].name == "[0]":
+            return ("" if form == "sep" else ", ").join(str(child.value) for child in field.children)
+        case str() if named := re.fullmatch(r"\d+ \((\w+)\)", value):  # of an enum
+            return named[1]
+    return value
+
+
+def _below(made: Field, path: str) -> Field | None:
+    """Return the field at a path such as `a.b` below another one; None if there is none."""
+    field = made
     for name in path.split("."):
-        if at is not made and not at.children:
+        if field is not made and not field.children:
             break  # a structure of one line has no fields any more: its value is that of the rest of the path
-        child = next((child for child in at.children if child.name == name), None)
+        child = next((child for child in field.children if child.name == name), None)
         if child is None:
             return None
-        at = child
-    value = at.value
-    if isinstance(value, (bytes, bytearray)):
-        return value.hex() if form == "hex" else shorten(bytes(value), 80) if value else ""
-    if isinstance(value, int) and not isinstance(value, bool) and form != "dec" and _NUMBER.match(at.type):
-        # Digits for all bytes of the number; two for each.
-        width = 2 * at.span.size if at.span is not None and at.span.payload is None else 0
-        return f"0x{value:0{width}x}" if value >= 0 else str(value)
-    if isinstance(value, str) and at.children and at.children[0].name == "[0]":
-        return ("" if form == "sep" else ", ").join(str(child.value) for child in at.children)
-    if isinstance(value, str) and (named := re.fullmatch(r"\d+ \((\w+)\)", value)):
-        return named[1]
-    return value
+        field = child
+    return field
 
 
 def _empty(value: Any) -> Any:
@@ -251,7 +264,7 @@ def summary_of(value: Any, made: Field, representation: str) -> Any:
         # No representation if all of its placeholders are empty: only the text between them is left then.
         return filled if PLACEHOLDER.sub("", representation).strip() != filled.strip() else None
     instances = type_of(value).instances if isinstance(value, Traced) else instances_of(value.__class__)
-    wanted = "value" if "value" in instances else "name" if "name" in instances else None
+    wanted = next((name for name in ("value", "name") if name in instances), None)
     return next((child.value for child in made.children if child.name == wanted), None)
 
 

@@ -33,7 +33,7 @@ from exhume.compiler.front.kinds import REST, Bits, Integer, SimpleKind, Structu
 from exhume.compiler.front.model import Field, Type
 from exhume.compiler.front.specs import Model
 from exhume.compiler.ir import rows
-from exhume.compiler.ir.fixed import contents, numbers_of, scalar_of, varint
+from exhume.compiler.ir.fixed import contents, numbers_of, scalar_of, shifted, varint
 from exhume.compiler.ir.needs import without_rest
 from exhume.compiler.ir.rows import ReadMethod
 from exhume.compiler.refusal import UnsupportedError
@@ -395,13 +395,9 @@ class Element(ElementExpressions):
         self.fail(f"end - at < {size}")
         parts = [f"(<uint64_t> p[at + {i}] << {8 * (size - 1 - i if big else i)})" for i in range(size)]
         self.lines.add(f"{whole} = {' | '.join(parts)}", f"at += {size}")
-        # Big-endian bits are counted from the top of the number, little-endian ones from its bottom.
-        used = 0
-        for field, kind in zip(fields, kinds, strict=True):
+        for field, shift, width in shifted(fields):
             into = self.variable(f"{field.id}_", "uint64_t")
-            shift = size * 8 - used - kind.width if big else used
-            self.lines.add(f"{into} = ({whole} >> {shift}) & {hex((1 << kind.width) - 1)}")
-            used += kind.width
+            self.lines.add(f"{into} = ({whole} >> {shift}) & {hex((1 << width) - 1)}")
             self._add(field)
             self.read.add(field.id)
         for field in fields:

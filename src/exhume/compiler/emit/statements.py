@@ -356,7 +356,5 @@ def nested_in(kind: Kind) -> Iterator[Structure]:
     if isinstance(kind, Structure):
         yield kind
     elif isinstance(kind, Switch):
-        for _, one in kind.cases:
+        for one in kind.kinds:
             yield from nested_in(one)
-        if kind.default is not None:
-            yield from nested_in(kind.default)

@@ -215,9 +215,8 @@ def annotation(kind: Kind, name_of: Callable[[Type], str] = _class_name) -> str:
         if isinstance(kind.of, Structure) and kind.of.type.raw.get("-columns"):
             return f"{name_of(kind.of.type)}Columns"
         return f"list[{annotation(kind.of, name_of)}]"
-    kinds = [one for _, one in kind.cases] + ([] if kind.default is None else [kind.default])
-    names = sorted({annotation(one, name_of) for one in kinds} | ({"None"} if kind.default is None else set()))
-    return " | ".join(names)
+    names = {annotation(one, name_of) for one in kind.kinds} | ({"None"} if kind.default is None else set())
+    return " | ".join(sorted(names))
 
 
 CLASSES = {

@@ -93,7 +93,7 @@ def _claims(field: Field, inside: frozenset[Type]) -> bool:
 def _all(kind: Kind, sized: bool, inside: frozenset[Type]) -> bool:
     """Return whether a value claims all of its bytes; if `sized`, their number is given, and some may be left over."""
     if isinstance(kind, Switch):
-        return all(one is None or _all(one, sized, inside) for one in (*(one for _, one in kind.cases), kind.default))
+        return all(_all(one, sized, inside) for one in kind.kinds)
     if not isinstance(kind, Structure):
         return True
     return _tiles(kind.type, inside) and (not sized or _fills(kind.type, inside | {kind.type}))

@@ -15,7 +15,7 @@ from exhume.compiler.emit.text import BINDS, members, negated
 from exhume.compiler.front import expressions as ex
 from exhume.compiler.front.kinds import TEXT, Bits, Integer, Kind, combined, family
 from exhume.compiler.front.model import Field
-from exhume.compiler.ir.fixed import scalar_of
+from exhume.compiler.ir.fixed import scalar_of, shifted
 from exhume.compiler.ir.needs import without_rest
 from exhume.compiler.refusal import UnsupportedError
 
@@ -350,22 +350,18 @@ class Values(Rules):
     def _bits_of(self, fields: Many[tuple[Field, str]], size: int, big: bool) -> None:
         """Emit statements that take bit fields out of `size` bytes that contain no other field.
 
-        `big`: the first field has the highest bits.  `used` counts the bits of the fields before.
+        Fields are given with their variables; `big`: the first has the highest bits.
         """
-        lines = self.lines
         if size == 1:
-            lines.add("many = view[at]")
+            self.lines.add("many = view[at]")
         else:
-            lines.add(f'many = int.from_bytes(view[at : at + {size}], "{"big" if big else "little"}")')
-        used = 0
-        for field, into in fields:
-            width = field.value_kind.width if isinstance(field.value_kind, Bits) else 0
-            shift = size * 8 - used - width if big else used
+            self.lines.add(f'many = int.from_bytes(view[at : at + {size}], "{"big" if big else "little"}")')
+        variables = [into for _, into in fields]
+        for into, (field, shift, width) in zip(variables, shifted([field for field, _ in fields]), strict=True):
             code = f"many >> {shift}" if shift else "many"
-            whole = used == 0 if big else used + width == size * 8  # no bits above these, so no mask
+            operand = f"({code})" if shift else code
             if width == 1 and isinstance(field.value_kind, Bits) and field.value_kind.enum is None:
-                code = f"({code}) & 1 == 1" if shift else "many & 1 == 1"
-            elif not whole:
-                code = f"({code}) & {hex((1 << width) - 1)}" if shift else f"many & {hex((1 << width) - 1)}"
-            lines.add(f"{into} = {code}")
-            used += width
+                code = f"{operand} & 1 == 1"
+            elif shift + width < size * 8:  # there are bits above these
+                code = f"{operand} & {hex((1 << width) - 1)}"
+            self.lines.add(f"{into} = {code}")

@@ -325,16 +325,8 @@ class _Parser:
         """
         kind, text = self.tokens[self.at]
         self.at += 1
-        if kind == "int":
-            digits = text.replace("_", "").lower()
-            if len(digits) > MOST_DIGITS:
-                raise UnsupportedError("a number of too many digits")
-            return Literal(int(digits, 0) if digits.startswith(("0x", "0b", "0o")) else int(digits))
-        if kind == "float":
-            value = float(text.replace("_", ""))
-            if math.isinf(value):
-                raise UnsupportedError("a number that is too large")
-            return Literal(value)
+        if kind in ("int", "float"):
+            return Literal(_number(text.replace("_", "").lower(), kind))
         if kind == "format":
             return Format(tuple(_format_parts(text[2:-1])))
         if kind == "text":
@@ -348,12 +340,7 @@ class _Parser:
             self.need(")")
             return inner
         if text == "[":
-            items = self.arguments("]")
-            if items and all(
-                isinstance(one, Literal) and type(one.value) is int and 0 <= one.value < 256 for one in items
-            ):
-                return Literal(bytes(one.value for one in items if isinstance(one, Literal)))
-            return Array(items)
+            return _list(self.arguments("]"))
         self.at -= 1
         raise UnsupportedError(f"expression {self.text!r}: {self.found()} was not expected")
 
@@ -372,6 +359,26 @@ class _Parser:
             path.append(self.tokens[self.at][1])
             self.at += 1
         return EnumValue(tuple(path[:-1]), path[-1])
+
+
+def _number(digits: str, kind: str) -> int | float:
+    """Return the value of a number (`int` or `float`) without underscores, in lower case."""
+    if kind == "float":
+        value = float(digits)
+        if math.isinf(value):
+            raise UnsupportedError("a number that is too large")
+        return value
+    if len(digits) > MOST_DIGITS:
+        raise UnsupportedError("a number of too many digits")
+    return int(digits, 0) if digits.startswith(("0x", "0b", "0o")) else int(digits)
+
+
+def _list(items: tuple[Expr, ...]) -> Expr:
+    """Return a list that is written out; one of constants that fit bytes is a literal of bytes."""
+    values = [one.value for one in items if isinstance(one, Literal) and type(one.value) is int]
+    if items and len(values) == len(items) and all(0 <= value < 256 for value in values):
+        return Literal(bytes(values))
+    return Array(items)
 
 
 def _format_end(text: str, at: int) -> int:
@@ -565,7 +572,9 @@ def _signed(node: Unary) -> Expr:
     if not isinstance(node.of, Literal) or type(node.of.value) not in _OPERANDS[node.op]:
         return node
     value = node.of.value
-    return Literal(not value if node.op == "not" else -value if node.op == "-" else ~value)
+    if node.op == "not":
+        return Literal(not value)
+    return Literal(-value if node.op == "-" else ~value)
 
 
 def _folded(node: Binary, below: Mapping[Expr, int]) -> Expr:
@@ -574,28 +583,32 @@ def _folded(node: Binary, below: Mapping[Expr, int]) -> Expr:
     """
     left, right = node.left, node.right
     if isinstance(left, Literal) and isinstance(right, Literal) and node.op in OPERATORS:
-        # A number of this many bits has about as many digits as a number may have.
-        if node.op == "<<" and not (isinstance(right.value, int) and right.value < 4 * MOST_DIGITS):
-            return node
-        whole = type(left.value) is int and type(right.value) is int
-        compute = OPERATORS[node.op] if whole or node.op != "/" else operator.truediv
-        try:
-            return Literal(compute(left.value, right.value))
-        except (TypeError, ValueError, ZeroDivisionError, OverflowError):
-            return node
+        return _computed(node, left.value, right.value)
     # One side is constant: it may decide, or change nothing.
     for one, other in ((left, right), (right, left)):
         if isinstance(one, Literal):
             if node.op in ("and", "or"):
                 return other if bool(one.value) is (node.op == "and") else Literal(node.op == "or")
-            if node.op == "+" and one.value == 0 and type(one.value) is int:
-                return other
-            if node.op == "*" and one.value == 1 and type(one.value) is int:
+            is_neutral = (node.op, one.value) in (("+", 0), ("*", 1))
+            if is_neutral and type(one.value) is int:
                 return other
     # The left side is known to be below a bound: a remainder or a comparison may be decided by that.
-    if isinstance(right, Literal) and isinstance(right.value, int) and left in below:
-        if node.op == "%" and below[left] <= right.value:
+    if isinstance(right, Literal) and isinstance(right.value, int) and left in below and below[left] <= right.value:
+        if node.op == "%":
             return left
-        if node.op in ("<", ">=", "==") and below[left] <= right.value:
+        if node.op in ("<", ">=", "=="):
             return Literal(node.op == "<")
     return node
+
+
+def _computed(node: Binary, left: Any, right: Any) -> Expr:
+    """Return `node`, an operator on constants, computed; as it is if that fails or the result is too large."""
+    # A number of this many bits has about as many digits as a number may have.
+    if node.op == "<<" and not (isinstance(right, int) and right < 4 * MOST_DIGITS):
+        return node
+    are_integers = type(left) is int and type(right) is int
+    compute = OPERATORS[node.op] if are_integers or node.op != "/" else operator.truediv
+    try:
+        return Literal(compute(left, right))
+    except (TypeError, ValueError, ZeroDivisionError, OverflowError):
+        return node

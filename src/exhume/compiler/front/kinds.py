@@ -13,6 +13,11 @@ from collections.abc import Iterable, Iterator
 from collections.abc import Sequence as Many
 
 from exhume.compiler.front import expressions as ex
+from exhume.compiler.front.members import CALLS as CALLS
+from exhume.compiler.front.members import COMPARED as COMPARED
+from exhume.compiler.front.members import MEMBERS as MEMBERS
+from exhume.compiler.front.members import NUMBERS, ORDERED, SHOWN, WORDS
+from exhume.compiler.front.members import WHOLE as WHOLE
 from exhume.compiler.front.model import ABSENT as ABSENT
 from exhume.compiler.front.model import BOOL as BOOL
 from exhume.compiler.front.model import BYTE as BYTE
@@ -96,7 +101,7 @@ def combined(kind: Kind) -> Kind:
     """Return the kind that all kinds of a `Switch` have in common; any other kind is returned as it is."""
     if not isinstance(kind, Switch):
         return kind
-    return united([one for _, one in kind.cases] + ([] if kind.default is None else [kind.default]))
+    return united(kind.kinds)
 
 
 def united(kinds: Many[Kind]) -> Kind:
@@ -138,7 +143,7 @@ def choices(kind: Switch) -> dict[str, list[Kind]]:
     found: dict[str, list[Kind]] = {}
     plain: dict[str, list[Kind]] = {}
     known: list[Type] = []
-    for one in [*(found for _, found in kind.cases), *([] if kind.default is None else [kind.default])]:
+    for one in kind.kinds:
         if not isinstance(one, Structure):
             plain.setdefault(family(one), []).append(one)
         elif all(one.type is not other for other in known):
@@ -162,8 +167,7 @@ def enum_of(kind: Kind) -> Enum | None:
     if isinstance(kind, Sequence):
         return enum_of(kind.of)
     if isinstance(kind, Switch):
-        kinds = [one for _, one in kind.cases] + ([] if kind.default is None else [kind.default])
-        return next((found for one in kinds if (found := enum_of(one)) is not None), None)
+        return next((found for one in kind.kinds if (found := enum_of(one)) is not None), None)
     return None
 
 
@@ -174,10 +178,8 @@ def structures(kind: Kind) -> Iterator[Structure]:
     elif isinstance(kind, Sequence):
         yield from structures(kind.of)
     elif isinstance(kind, Switch):
-        for _, one in kind.cases:
+        for one in kind.kinds:
             yield from structures(one)
-        if kind.default is not None:
-            yield from structures(kind.default)
 
 
 _STRANGE = frozenset(("idna", "punycode", "undefined", "unicode_escape", "raw_unicode_escape", "mbcs", "oem"))
@@ -200,57 +202,6 @@ def text_encoding(found: object) -> str:
 
 _LITERALS: dict[type, Kind] = {bool: BOOL, int: INTEGER, float: FLOAT, str: TEXT, bytes: BYTES, type(None): ABSENT}
 """Kinds of constants, by their class in Python."""
-
-_NUMBERS = frozenset(("integer", "enum", "float"))
-WHOLE = frozenset(("integer",))
-"""Families of whole numbers."""
-_ORDERED = _NUMBERS | {"text", "bytes"}  # families whose values have an order
-COMPARED = _ORDERED | {"bool"}
-"""Families whose values can be compared for equality."""
-SHOWN = frozenset(("integer", "text"))
-"""Families of values that a format string may contain."""
-
-MEMBERS: dict[str, dict[str, Kind | None]] = {
-    "integer": {"to_s": TEXT, "to_i": INTEGER},
-    "enum": {"to_i": INTEGER},
-    "float": {"to_i": INTEGER},
-    "bool": {"to_i": INTEGER},
-    "text": {"length": INTEGER, "reverse": TEXT, "to_i": INTEGER},
-    "bytes": {"length": INTEGER, "size": INTEGER, "first": BYTE, "last": BYTE, "min": BYTE, "max": BYTE},
-    "sequence": {"size": INTEGER} | dict.fromkeys(("first", "last", "min", "max")),
-    "stream": {"size": INTEGER, "pos": INTEGER, "eof": BOOL},
-    "structure": {"_io": STREAM, "_parent": SOME_STRUCTURE},
-    "unknown": {},
-    "absent": {},
-}
-"""Members of each family of kinds, with the kind of their values (None: that of an element).
-
-Structures of a known type have those that their type declares, in addition.
-"""
-
-CALLS: dict[str, dict[str, tuple[tuple[frozenset[str], ...], Kind, int]]] = {
-    "text": {
-        "substring": ((WHOLE, WHOLE), TEXT, 2),
-        "to_i": ((WHOLE,), INTEGER, 0),
-    },
-    "bytes": {"to_s": ((frozenset(("text",)),), TEXT, 1)},
-}
-"""Methods of each family: the families of each argument, the kind of the result, the smallest number of arguments."""
-
-WORDS = {
-    "integer": "an integer",
-    "enum": "a value of an enum",
-    "float": "a float",
-    "bool": "a truth value",
-    "text": "a text",
-    "bytes": "bytes",
-    "sequence": "a list",
-    "stream": "a stream",
-    "structure": "a structure of one of several types",
-    "unknown": "a value of unknown type",
-    "absent": "nothing",
-}
-"""Families in words, for messages."""
 
 
 def kind_text(kind: Kind) -> str:
@@ -307,7 +258,7 @@ def typed(expr: ex.Expr, here: Type, item: Kind) -> Kind:  # noqa: C901 - one ca
             return BOOL
         case ex.Unary(op, of):
             kind = typed(of, here, item)
-            demand(kind, _NUMBERS if op == "-" else WHOLE, f"`{op}` takes {'a number' if op == '-' else 'an integer'}")
+            demand(kind, NUMBERS if op == "-" else WHOLE, f"`{op}` takes {'a number' if op == '-' else 'an integer'}")
             return FLOAT if family(kind) == "float" else INTEGER
         case ex.Binary(op, left, right):
             return operation(op, combined(typed(left, here, item)), combined(typed(right, here, item)))
@@ -356,7 +307,7 @@ def operation(op: str, left: Kind, right: Kind) -> Kind:
         raise UnsupportedError(
             f"`{op}` does not take {kind_text(left)} and {kind_text(right)}: `.to_i` returns the number of an enum"
         )
-    numbers = one in _NUMBERS and other in _NUMBERS
+    numbers = one in NUMBERS and other in NUMBERS
     # Logical operators, comparisons, strings, arithmetic, bits.
     if op in ("and", "or"):
         for kind in (left, right):
@@ -364,7 +315,7 @@ def operation(op: str, left: Kind, right: Kind) -> Kind:
         return BOOL
     if op in ("==", "!=") and (numbers or one == other) and one in COMPARED:
         return BOOL
-    if op in ("<", "<=", ">", ">=") and (numbers or one == other) and one in _ORDERED:
+    if op in ("<", "<=", ">", ">=") and (numbers or one == other) and one in ORDERED:
         return BOOL
     if op == "+" and one == other == "text":
         return TEXT
@@ -413,7 +364,7 @@ def _member(of: Kind, name: str) -> Kind:
     found = known[name]
     if found is None and isinstance(of, Sequence):
         if name in ("min", "max"):
-            demand(of.of, _ORDERED, f"`{name}` is that of numbers or texts")
+            demand(of.of, ORDERED, f"`{name}` is that of numbers or texts")
         return of.of
     return UNKNOWN if found is None else found
 
@@ -442,9 +393,9 @@ def _called(of: Kind, name: str, given: list[Kind]) -> Kind:
         raise UnsupportedError(f"`{name}` takes no arguments")
     if name not in known:
         raise _no_member(of, f"{name}()", [f"{one}()" for one in known])
-    takes, returned, least = known[name]
-    if not least <= len(given) <= len(takes):
-        raise UnsupportedError(f"`{name}()` takes {len(takes)} arguments, not {len(given)}")
-    for kind, families in zip(given, takes, strict=False):
+    method = known[name]
+    if not method.least <= len(given) <= len(method.takes):
+        raise UnsupportedError(f"`{name}()` takes {len(method.takes)} arguments, not {len(given)}")
+    for kind, families in zip(given, method.takes, strict=False):
         demand(kind, families, f"`{name}()` takes {WORDS[next(one for one in WORDS if one in families)]}")
-    return returned
+    return method.returns

@@ -105,6 +105,11 @@ class Switch:
     cases: tuple[tuple[ex.Expr, Kind], ...]
     default: Kind | None
 
+    @property
+    def kinds(self) -> list[Kind]:
+        """The kinds of all cases, and the default if there is one."""
+        return [kind for _, kind in self.cases] + ([] if self.default is None else [self.default])
+
 
 Kind = Integer | Bits | SimpleKind | Structure | Sequence | Switch
 

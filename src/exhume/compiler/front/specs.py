@@ -372,7 +372,7 @@ def _arguments(type: Type, of: Kind) -> None:
             if takes(found, param.kind, what) and not _accepts_argument(found, param.kind):
                 raise UnsupportedError(f"{what} {kind_text(param.kind)}, not {kind_text(found)}")
     elif isinstance(of, Switch):
-        for one in (*(case for _, case in of.cases), *(() if of.default is None else (of.default,))):
+        for one in of.kinds:
             _arguments(type, one)
 
 

@@ -112,19 +112,6 @@ def packed(kind: Integer | SimpleKind, value: Any) -> bytes:
     return struct.pack((">" if kind.big else "<") + _FLOATS[kind.size], value)
 
 
-def shifted(run: list[Field]) -> Iterator[tuple[Field, int, int]]:
-    """Yield consecutive fields of bits with the shift of each in the number that their bytes form, and its width.
-
-    Big-endian fields are counted from the top of the number, little-endian ones from its bottom.
-    """
-    kinds = [one.value_kind for one in run if isinstance(one.value_kind, Bits)]
-    total = -(-sum(kind.width for kind in kinds) // 8) * 8  # bits of these bytes
-    used = 0  # bits of the fields before
-    for one, kind in zip(run, kinds, strict=True):
-        yield one, total - used - kind.width if kind.big else used, kind.width
-        used += kind.width
-
-
 _ROLES = {"size": "size", "repeat-expr": "count", "pos": "place", "value": "value"}
 """Roles of the values of some keys; those of all other keys are choices."""
 

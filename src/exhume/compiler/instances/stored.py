@@ -24,9 +24,10 @@ from exhume.compiler.front.kinds import TEXT, Bits, Integer, Kind, SimpleKind
 from exhume.compiler.front.model import Field
 from exhume.compiler.instances.draft import RetryError
 from exhume.compiler.instances.numbers import Numbers
-from exhume.compiler.instances.roles import encoding_of, ending, packed, rules_of, shifted, unpacked
+from exhume.compiler.instances.roles import encoding_of, ending, packed, rules_of, unpacked
 from exhume.compiler.instances.solve import LARGEST, in_range, limits
 from exhume.compiler.instances.tree import Node, Raw, Scope, Stream
+from exhume.compiler.ir.fixed import shifted
 
 
 class StoredValues(Numbers):

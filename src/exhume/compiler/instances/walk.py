@@ -17,7 +17,7 @@ from typing import Any
 from exhume.compiler.front import expressions as ex
 from exhume.compiler.front.kinds import BYTES, TEXT, Bits, Integer, Kind, SimpleKind, Structure, Switch
 from exhume.compiler.front.model import Field, Type
-from exhume.compiler.instances.roles import covers, encoding_of, ending, expression, rules_of, shifted, unpacked
+from exhume.compiler.instances.roles import covers, encoding_of, ending, expression, rules_of, unpacked
 from exhume.compiler.instances.tree import (
     BrokenError,
     ChecksumField,
@@ -29,7 +29,7 @@ from exhume.compiler.instances.tree import (
     Stream,
     UnknownError,
 )
-from exhume.compiler.ir.fixed import contents
+from exhume.compiler.ir.fixed import contents, shifted
 from exhume.compiler.refusal import UnsupportedError
 
 DEEPEST = 60

@@ -2,15 +2,12 @@
 
 A field is an entry of `seq` or `instances` of a Kaitai Struct type; `field.raw` has its keys as in the YAML file,
 `field.value_kind` the kind of its value (of one element, if it is repeated).
-
-Sizes that a specification states by itself are the values of `sizeof<...>`, `bitsizeof<...>` and `_sizeof`. Kaitai's
-compiler adds up the bits of all fields in `seq`, whether their condition (`if`) is met or not, and without the bits
-that are skipped before a whole byte. So these sizes are not always what a structure takes in the data.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -148,26 +145,33 @@ def struct_format(kinds: Sequence[Kind], fields: Sequence[Field] = ()) -> str:
 
 def fixed_size(field: Field) -> int | None:
     """Return the size of a field in bytes; None when it depends on the data."""
-    # A list of constant length: the size of the field without `repeat` is that of one element.
     if field.repeat == "expr" and field.owner.root.model.foreign:
-        count, size = (
-            field.expr("repeat-expr"),
-            fixed_size(dataclasses.replace(field, raw={**field.raw, "repeat": None})),
-        )
-        many = count.value if isinstance(count, ex.Literal) and isinstance(count.value, int) else None
-        return None if many is None or size is None else many * size
+        return _fixed_list_size(field)
     if field.repeat or field.condition is not None or ("terminator" in field.raw and field.size is None):
         return None
     if "contents" in field.raw:
         return len(contents(field))
     if field.size is not None or field.to_end:
-        literal_size = isinstance(field.size, ex.Literal) and isinstance(field.size.value, int)
-        return int(field.size.value) if literal_size and isinstance(field.size, ex.Literal) else None
+        match field.size:
+            case ex.Literal(int(size)):
+                return int(size)
+        return None
     # No size is stated: the kind determines it.
     kind = field.value_kind
     if isinstance(kind, (Integer, SimpleKind)) and kind.size:
         return kind.size
     return type_size(kind.type) if isinstance(kind, Structure) else None
+
+
+def _fixed_list_size(field: Field) -> int | None:
+    """Return the size in bytes of a list of constant length; None if the length or the size of an element is not
+    fixed.
+    """
+    element = fixed_size(dataclasses.replace(field, raw={**field.raw, "repeat": None}))
+    match field.expr("repeat-expr"):
+        case ex.Literal(int(count)) if element is not None:
+            return count * element
+    return None
 
 
 def type_size(type: Type) -> int | None:
@@ -217,19 +221,23 @@ def shifts(type: Type) -> Iterator[tuple[Field, int]]:
 
     The number is that of all bytes of its run: of bit fields without another field between them.
     """
-    run: list[Field] = []
-    # The None at the end closes the last run.
-    for field, _, _ in [*places(type), (None, 0, 0)]:
-        if field is not None and isinstance(field.value_kind, Bits):
-            run.append(field)
-            continue
-        widths = [one.value_kind.width for one in run if isinstance(one.value_kind, Bits)]
-        for number, one in enumerate(run):
-            # Big-endian bits are counted from the top of the run, which is rounded up to whole bytes.
-            big = isinstance(one.value_kind, Bits) and one.value_kind.big
-            below = -(-sum(widths) // 8) * 8 - sum(widths[: number + 1]) if big else sum(widths[:number])
-            yield one, below
-        run = []
+    fields = [field for field, _, _ in places(type)]
+    for is_bits, run in itertools.groupby(fields, lambda one: isinstance(one.value_kind, Bits)):
+        if is_bits:
+            yield from ((one, shift) for one, shift, _ in shifted(list(run)))
+
+
+def shifted(run: list[Field]) -> Iterator[tuple[Field, int, int]]:
+    """Yield consecutive fields of bits with the shift of each in the number that their bytes form, and its width.
+
+    Big-endian fields are counted from the top of the number, little-endian ones from its bottom.
+    """
+    kinds = [one.value_kind for one in run if isinstance(one.value_kind, Bits)]
+    total = -(-sum(kind.width for kind in kinds) // 8) * 8  # bits of these bytes
+    used = 0  # bits of the fields before
+    for one, kind in zip(run, kinds, strict=True):
+        yield one, total - used - kind.width if kind.big else used, kind.width
+        used += kind.width
 
 
 def ends_with_a_byte(field: Field) -> bool:
@@ -315,55 +323,3 @@ def one_byte(type: Type) -> tuple[str, ex.Expr] | None:
     if not isinstance(last, ex.Binary) or last.left != byte or groups[0].value != byte:
         return None
     return last.op, last.right
-
-
-MOST_BITS = 1 << 63
-"""Largest size of a type, in bits; no file is as long."""
-
-
-def kind_bits(kind: Kind) -> int | None:
-    """Return the bits that a value of a kind takes; None where that depends on the data, and for values not stored."""
-    if isinstance(kind, Structure):
-        return type_bits(kind.type)
-    if isinstance(kind, Bits):
-        return kind.width
-    return 8 * kind.size if isinstance(kind, (Integer, SimpleKind)) and kind.size else None
-
-
-def element_bits(field: Field) -> int | None:
-    """Return the bits of a field, or of one element if it is repeated; None where that depends on the data."""
-    if "contents" in field.raw:
-        return 8 * len(contents(field))
-    if field.size is not None:
-        size = constant(field.size)
-        return None if size is None else 8 * size
-    if field.to_end or "terminator" in field.raw:
-        return None
-    return kind_bits(field.value_kind)
-
-
-def type_bits(type: Type) -> int | None:
-    """Return the bits of all fields of a type; None where one depends on the data, or is of the type itself."""
-    if "bits" not in type.known:
-        type.known["bits"] = None  # for a type within itself
-        type.known["bits"] = _sum(type)
-    return type.known["bits"]
-
-
-def _sum(type: Type) -> int | None:
-    """Return the size of a structure in bits, None if it is not the same for all data or larger than `MOST_BITS`."""
-    total = 0
-    for field in type.seq:
-        count = field.expr("repeat-expr")
-        many = 1 if not field.repeat else None if count is None else constant(count)
-        bits = element_bits(field)
-        if many is None or bits is None:
-            return None
-        total += many * bits
-    return total if not type.opaque and 0 <= total <= MOST_BITS else None
-
-
-def constant(expr: ex.Expr) -> int | None:
-    """Return the value of an expression of constants; None for others."""
-    found = ex.fold(expr)
-    return found.value if isinstance(found, ex.Literal) and type(found.value) is int else None

@@ -34,8 +34,8 @@ from exhume.compiler.front.kinds import (
 )
 from exhume.compiler.front.model import Field, Type
 from exhume.compiler.front.specs import Model
+from exhume.compiler.ir.bit_sizes import times
 from exhume.compiler.ir.bits import is_inline, shares_bytes
-from exhume.compiler.ir.fixed import constant
 from exhume.compiler.refusal import UnsupportedError
 
 KEYS = ("if", "size", "pos", "io", "repeat-expr", "repeat-until", "value", "parent")
@@ -292,24 +292,24 @@ def _others(type: Type, needs: dict[Type, ReaderNeeds]) -> None:
     Raises `UnsupportedError` if the type is not part of the specification (opaque).
     """
     for field in (*type.seq, *type.instances.values()):
-        for expr in expressions(field):
-            for node in ex.nodes(expr):
-                if not isinstance(node, ex.Member) or node.of == ex.Name("_io"):
-                    continue
-                if node.name not in ("_io", "_parent", "_root"):
-                    continue
-                try:
-                    of = type.kind_of(node.of, field.value_kind)
-                except UnsupportedError as error:
-                    raise error.within(field.where) from None
-                # `_io`, `_parent`, `_root` become `keeps_stream`, `keeps_parent`, `keeps_root`.
-                for one in structures(of):
-                    if one.type.opaque:
-                        raise UnsupportedError("nothing is known of a type that is given", field.where)
-                    setattr(needs[one.type], {"_io": "keeps_stream"}.get(node.name, f"keeps{node.name}"), True)
-                if combined(of) == SOME_STRUCTURE and type.root.model.foreign:  # it may be of any type
-                    for need in needs.values():
-                        setattr(need, {"_io": "keeps_stream"}.get(node.name, f"keeps{node.name}"), True)
+        for node in (node for expr in expressions(field) for node in ex.nodes(expr)):
+            if not isinstance(node, ex.Member) or node.name not in _KEPT or node.of == ex.Name("_io"):
+                continue
+            try:
+                of = type.kind_of(node.of, field.value_kind)
+            except UnsupportedError as error:
+                raise error.within(field.where) from None
+            for one in structures(of):
+                if one.type.opaque:
+                    raise UnsupportedError("nothing is known of a type that is given", field.where)
+                setattr(needs[one.type], _KEPT[node.name], True)
+            if combined(of) == SOME_STRUCTURE and type.root.model.foreign:  # it may be of any type
+                for need in needs.values():
+                    setattr(need, _KEPT[node.name], True)
+
+
+_KEPT = {"_io": "keeps_stream", "_parent": "keeps_parent", "_root": "keeps_root"}
+"""The attribute of `ReaderNeeds` for a member of structures that are used after reading."""
 
 
 def _spread(type: Type, needs: dict[Type, ReaderNeeds]) -> bool:
@@ -340,8 +340,21 @@ def _spread(type: Type, needs: dict[Type, ReaderNeeds]) -> bool:
     return changed
 
 
-BitState = tuple[bool, int] | None
-"""Position within a byte: the order of its bits (whether big-endian) and how many were read; None between bytes."""
+@dataclass(frozen=True, slots=True)
+class _WithinByte:
+    """A position within a byte."""
+
+    big: bool
+    """Whether its bits are read from the highest on."""
+    used: int
+    """Bits of it that were read."""
+
+
+BitState = _WithinByte | None
+"""A position: within a byte, or (None) between bytes."""
+
+BITS_PERIOD = 8
+"""Elements of a list after which the position within a byte is the same again, whatever their width."""
 
 
 def check_bit_orders(types: Iterable[Type]) -> None:
@@ -364,9 +377,8 @@ def _orders(kind: Kind) -> Iterator[bool]:
     if isinstance(kind, Bits):
         yield kind.big
     elif isinstance(kind, Switch):
-        for _, one in kind.cases:
+        for one in kind.kinds:
             yield from _orders(one)
-        yield from () if kind.default is None else _orders(kind.default)
 
 
 class _BitStates:
@@ -396,10 +408,8 @@ class _BitStates:
 
     def field(self, field: Field, states: set[BitState]) -> set[BitState]:
         """Return the states after a field that is read in one of `states`."""
-        # `many`: number of elements; None if the data decides it.
-        count = field.expr("repeat-expr")
-        many = 1 if not field.repeat else None if count is None else constant(count)
-        if many is None:
+        count = times(field)
+        if count is None:
             # Any number of elements: repeat until no new state is found.
             after, before = self.one_value(field, field.value_kind, states), set[BitState]()
             while not after <= before:
@@ -407,7 +417,7 @@ class _BitStates:
                 after = after | self.one_value(field, field.value_kind, after)
             return after if field.repeat == "until" and field.condition is None else after | states
         after = states
-        for _ in range(many if many < 16 else many % 8 + 8):  # bits in a byte repeat after 8 elements
+        for _ in range(count if count < 2 * BITS_PERIOD else count % BITS_PERIOD + BITS_PERIOD):
             after = self.one_value(field, field.value_kind, after)
         return after if field.condition is None else after | states
 
@@ -417,14 +427,13 @@ class _BitStates:
         Raises `UnsupportedError` if bits of the other order come before it.
         """
         if isinstance(kind, Bits):
-            if any(state is not None and state[0] != kind.big for state in states):
+            if any(state is not None and state.big != kind.big for state in states):
                 raise UnsupportedError("bits of both orders within a byte are not supported", field.where)
-            # bits taken of the last byte; 0 is the start of the next
-            used = {((0 if state is None else state[1]) + kind.width) % 8 for state in states}
-            return {(kind.big, many) if many else None for many in used}
+            # Bits taken of the last byte; 0 is the start of the next.
+            used = {((0 if state is None else state.used) + kind.width) % 8 for state in states}
+            return {_WithinByte(kind.big, many) if many else None for many in used}
         if isinstance(kind, Switch):
-            kinds = [one for _, one in kind.cases] + ([] if kind.default is None else [kind.default])
-            after = set[BitState]().union(*(self.one_value(field, one, states) for one in kinds))
+            after = set[BitState]().union(*(self.one_value(field, one, states) for one in kind.kinds))
             return after if kind.default is not None else after | states
         # Everything but bits and structures in the same stream starts at a byte and ends at one.
         if not isinstance(kind, Structure) or kind.type.opaque or not is_inline(field):
