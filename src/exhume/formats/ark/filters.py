@@ -200,30 +200,34 @@ def _repeats(pattern: Any) -> int:
     """
     total = 0
     for operation, argument in pattern:
-        name = str(operation)
-        if name in ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"):
-            _, most, inner = argument  # least and most repetitions, and what is repeated
-            within = _repeats(inner)
-            branching = any(str(each) in ("BRANCH", "GROUPREF", "GROUPREF_EXISTS") for each in _operations(inner))
-            # A long repetition counts as unbounded, once, unless something varies inside it: then the pattern is
-            # rejected.  A short one multiplies those within it.
-            if int(most) > LONG_REPEAT:
-                total += 1 if not within and not branching else MAX_REPEATS + 1
-            elif int(most) > 1:
-                total += within * int(most)
-            else:
-                total += within
-        elif name == "SUBPATTERN":
-            total += _repeats(argument[3])
-        elif name == "ATOMIC_GROUP":
-            total += _repeats(argument)
-        elif name == "BRANCH":
-            total += max((_repeats(each) for each in argument[1]), default=0)
-        elif name in ("ASSERT", "ASSERT_NOT"):
-            total += _repeats(argument[1])
-        elif name.startswith("GROUPREF"):
-            total += MAX_REPEATS + 1
+        match str(operation):
+            case "MAX_REPEAT" | "MIN_REPEAT" | "POSSESSIVE_REPEAT":
+                _, most, inner = argument  # least and most repetitions, and what is repeated
+                total += _repeated(inner, int(most))
+            case "SUBPATTERN":
+                total += _repeats(argument[3])
+            case "ATOMIC_GROUP":
+                total += _repeats(argument)
+            case "BRANCH":
+                total += max((_repeats(each) for each in argument[1]), default=0)
+            case "ASSERT" | "ASSERT_NOT":
+                total += _repeats(argument[1])
+            case name if name.startswith("GROUPREF"):
+                total += MAX_REPEATS + 1
     return total
+
+
+def _repeated(inner: Any, most: int) -> int:
+    """The count of `_repeats` for a pattern that is repeated at most `most` times.
+
+    A long repetition counts as unbounded, once, unless something varies inside it: then the pattern is rejected.  A
+    short one multiplies those within it.
+    """
+    within = _repeats(inner)
+    if most <= LONG_REPEAT:
+        return within * max(1, most)
+    varies = any(str(each) in ("BRANCH", "GROUPREF", "GROUPREF_EXISTS") for each in _operations(inner))
+    return MAX_REPEATS + 1 if within or varies else 1
 
 
 def _operations(pattern: Any) -> Iterable[Any]:

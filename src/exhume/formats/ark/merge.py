@@ -140,24 +140,30 @@ def _emit(active: list[Cursor], following: Cursor | None, sign: int) -> Batch:
     The limit is the last loaded entry of the split that runs out first (included), or the bound of the next split,
     `following` (excluded).  Ties on time go by rank, which `active` is sorted by; `sign` is -1 for the opposite order.
     """
-    # Limits as (key, rank, whether entries of that key and rank are included).
-    limits = [(c.keys[-1], sign * c.rank, 1) for c in active if c.has_more]
+    limits = [_Limit(c.keys[-1], sign * c.rank, True) for c in active if c.has_more]
     if following is not None:
-        limits.append((following.bound, sign * following.rank, 0))
-    if not limits:
-        counts = [len(c.keys) for c in active]
-    else:
-        key, rank, included = min(limits)
-        counts = []
-        for c in active:
-            mine = sign * c.rank
-            # Entries with the limit's own key come first if their rank does.
-            through = mine < rank or (mine == rank and included)
-            counts.append(bisect.bisect_right(c.keys, key) if through else bisect.bisect_left(c.keys, key))
+        limits.append(_Limit(following.bound, sign * following.rank, False))
+    limit = min(limits, default=None)
+    counts = [len(c.keys) if limit is None else limit.entries_before(c.keys, sign * c.rank) for c in active]
     chosen = [(c, count) for c, count in zip(active, counts, strict=True) if count]
     keys = [c.keys[:count] for c, count in chosen]
     blocks = tuple(c.take(count) for c, count in chosen)
     return Batch(tuple(c for c, _ in chosen), blocks, ark_merge(keys) if len(keys) > 1 else [0] * len(keys[0]))
+
+
+class _Limit(NamedTuple):
+    """A place in the order of all entries: by key, then by rank, then whether the entry there is included."""
+
+    key: int
+    rank: int
+    is_included: bool
+
+    def entries_before(self, keys: Numbers, rank: int) -> int:
+        """Return how many entries of a split of that rank, by their sorted keys, are before the limit."""
+        # Entries with the limit's own key come first if their rank does.
+        if rank < self.rank or (rank == self.rank and self.is_included):
+            return bisect.bisect_right(keys, self.key)
+        return bisect.bisect_left(keys, self.key)
 
 
 def counts_of(numbers: list[int], start: int, stop: int, kinds: int) -> list[int]:

@@ -302,21 +302,8 @@ def _spans(log: ArkLog, query: dict[str, Any]) -> list[tuple[int, int]] | None:
     """
     start, stop = query.get("start_ns") or 0, query.get("stop_ns")
     last = TIME_MAX if stop is None else stop - 1
-    # Not to be run: it only decides which channels are wanted.  `False`: neither decoded nor in reverse.
-    narrowed = Query(log, query.get("topics"), start, stop, False, False, "raise", None)
-    samples: list[tuple[int, float]] = []
-    for each in log.readable(query.get("on_missing")):
-        if any(narrowed.accepts(each, channel) for channel in each.channels.values()):
-            try:
-                facts = log.facts(each.identifier)
-            except ExhumeError:
-                return None
-            if not facts.is_sorted:  # each chunk would sort all of it
-                return None
-            message_size = facts.file_size / max(1, facts.item_count)
-            share = SAMPLE_STEP * max(1 / CHUNK_MESSAGES, message_size / CHUNK_BYTES)  # chunks between two samples
-            samples += ((time, share) for time in _sampled_times(log, each, facts.item_count) if start <= time <= last)
-    if sum(share for _, share in samples) <= MIN_CHUNKS:
+    samples: list[tuple[int, float]] | None = _samples(log, query, start, last)
+    if samples is None or sum(share for _, share in samples) <= MIN_CHUNKS:
         return None
     # End a range when its samples add up to a chunk, but not between messages of the same time.
     borders, filled = [start], 0.0
@@ -326,6 +313,29 @@ def _spans(log: ArkLog, query: dict[str, Any]) -> list[tuple[int, int]] | None:
             filled = 0.0
         filled += share
     return list(pairwise([*borders, last + 1]))
+
+
+def _samples(log: ArkLog, query: dict[str, Any], start: int, last: int) -> list[tuple[int, float]] | None:
+    """The times in `[start, last]` of every `SAMPLE_STEP`-th message, each with its share of a chunk.
+
+    None if an index is damaged or not sorted.
+    """
+    # Not to be run: it only decides which channels are wanted.  `False`: neither decoded nor in reverse.
+    narrowed = Query(log, query.get("topics"), start, query.get("stop_ns"), False, False, "raise", None)
+    samples: list[tuple[int, float]] = []
+    for each in log.readable(query.get("on_missing")):
+        if not any(narrowed.accepts(each, channel) for channel in each.channels.values()):
+            continue
+        try:
+            facts = log.facts(each.identifier)
+        except ExhumeError:
+            return None
+        if not facts.is_sorted:  # each chunk would sort all of it
+            return None
+        message_size = facts.file_size / max(1, facts.item_count)
+        share = SAMPLE_STEP * max(1 / CHUNK_MESSAGES, message_size / CHUNK_BYTES)  # chunks between two samples
+        samples += ((time, share) for time in _sampled_times(log, each, facts.item_count) if start <= time <= last)
+    return samples
 
 
 def _sampled_times(log: ArkLog, reference: SplitReference, count: int) -> Iterator[int]:

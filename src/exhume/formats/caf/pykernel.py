@@ -66,17 +66,9 @@ def caf_walk(text: bytes | memoryview, at: int, name: bytes) -> IndexWalk:
     # The last entry is followed by `}}` instead of a comma.
     ended = stop > at and data[stop:] == b"}}" and data[stop - 1 : stop] == b"}"
     found, below = None, False
-    escaped: list[tuple[int, int, int, int]] = []
-    first_escape = data.find(b"\\", at, stop)
     lead = b'"' + name  # also where a longer name starts
     hit = data.find(lead, at, stop)
-    # Names with escapes are decoded by the caller, and so are all equal names after one.
-    if first_escape >= 0:
-        for match in _ENTRY.finditer(data, at, len(data)):
-            if match.start() >= stop:
-                break
-            if b"\\" in match[1] or (escaped and match[1] == name):
-                escaped.append((match.start(1), match.end(1), int(match[2]), int(match[3])))
+    escaped = _escaped(data, at, stop, name) if data.find(b"\\", at, stop) >= 0 else []
     # Find `name`: as an entry, or as a directory of one (`below`).  An entry is the first, or follows another.
     while hit >= 0:
         if hit == at or data[hit - 2 : hit] == b"},":
@@ -90,6 +82,17 @@ def caf_walk(text: bytes | memoryview, at: int, name: bytes) -> IndexWalk:
         names = data[at:stop]
         return IndexWalk(len(data), True, names.isascii(), found, below, escaped)
     return IndexWalk(stop, False, data[at:stop].isascii(), found, below, escaped)
+
+
+def _escaped(data: bytes, at: int, stop: int, name: bytes) -> list[tuple[int, int, int, int]]:
+    """Return the entries that the caller has to decode: names with escapes, and `name` itself after one of these."""
+    found: list[tuple[int, int, int, int]] = []
+    for match in _ENTRY.finditer(data, at, len(data)):
+        if match.start() >= stop:
+            break
+        if b"\\" in match[1] or (found and match[1] == name):
+            found.append((match.start(1), match.end(1), int(match[2]), int(match[3])))
+    return found
 
 
 Entries = tuple[list[str], "array[int]", "array[int]", "array[int]", "array[int]", list[int]]

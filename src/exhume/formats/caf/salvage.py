@@ -175,9 +175,8 @@ def recover(source: Source, limits: Limits = DEFAULT_LIMITS) -> Recovery:
         if ordinal not in index.flaws:
             name = free(index.names[ordinal])
             found.members.append(Member(name, start, end, "hidden by a later entry of the same name"))
-            found.notes.append(
-                f"{shorten(index.names[ordinal])!r} was hidden by a later entry: kept as {shorten(name)!r}"
-            )
+            hidden = shorten(index.names[ordinal])
+            found.notes.append(f"{hidden!r} was hidden by a later entry: kept as {shorten(name)!r}")
     return found
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import getpass
 import json
 import platform
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -58,18 +58,29 @@ class Head(NamedTuple):
     metadata_span: Span | None
 
 
+def _magic_problem(source: Source, magic: bytes) -> Iterator[ExhumeError]:
+    """Yield the error of a magic number that is not that of a complete ZS file."""
+    if magic == INCOMPLETE_MAGIC:
+        yield checks.INCOMPLETE.error(span=source.span(*MAGIC_AT))
+    elif magic != MAGIC:
+        yield checks.NOT_ZS.error(span=source.span(0, min(MAGIC_AT[1], source.size)), expected=MAGIC, actual=magic)
+
+
+def _checksum_problem(source: Source, header: bytes, stored: int, end: int) -> Iterator[ExhumeError]:
+    """Yield the error of a header whose checksum, which ends at `end`, is not the stored one."""
+    computed = crc64_xz(header)
+    if stored != computed:
+        yield checks.HEADER_CRC.error(
+            span=source.span(HEADER_LENGTH_AT[0], end), expected=f"0x{stored:016x}", actual=f"0x{computed:016x}"
+        )
+
+
 def read_head(source: Source, limits: Limits) -> Head:
     """Read and check everything before the first block, in one request for headers up to 8 KiB."""
     data = source.read_up_to(0, FIRST_READ)
     problems: list[ExhumeError] = []
-    # The magic number.
     magic = data[slice(*MAGIC_AT)]
-    if magic == INCOMPLETE_MAGIC:
-        problems.append(checks.INCOMPLETE.error(span=source.span(*MAGIC_AT)))
-    elif magic != MAGIC:
-        problems.append(
-            checks.NOT_ZS.error(span=source.span(0, min(MAGIC_AT[1], source.size)), expected=MAGIC, actual=magic)
-        )
+    problems += _magic_problem(source, magic)
 
     def broken(blocks_offset: int | None = None) -> Head:
         """Return the result for a header that cannot be parsed."""
@@ -91,20 +102,10 @@ def read_head(source: Source, limits: Limits) -> Head:
     limits.check("structure_size", size, source.span(*HEADER_LENGTH_AT))  # raises above the limit
     if end + CRC.size > len(data):
         data += source.read_at(len(data), end + CRC.size - len(data))
-    # The checksum of the header.
-    where = source.span(start, end)
     raw = data[start:end]
-    stored, computed = parse_checksum(data, end), crc64_xz(raw)
-    if stored != computed:
-        problems.append(
-            checks.HEADER_CRC.error(
-                span=source.span(HEADER_LENGTH_AT[0], end + CRC.size),
-                expected=f"0x{stored:016x}",
-                actual=f"0x{computed:016x}",
-            )
-        )
+    problems += _checksum_problem(source, raw, parse_checksum(data, end), end + CRC.size)
     try:
-        header = parse_header(raw, where)
+        header = parse_header(raw, source.span(start, end))
     except ExhumeError as error:
         problems.append(error)
         return broken(end + CRC.size)

@@ -296,10 +296,10 @@ def large_slices(
             before += count
         else:  # one long record
             record, size = part.record, part.size
-            if bounds.high is not None and _head(record, size, bounds.high) >= bounds.high:
+            if not _is_below(record, size, bounds.high):
                 yield None
                 return
-            if bounds.low is None or _head(record, size, bounds.low) >= bounds.low:
+            if bounds.low is None or not _is_below(record, size, bounds.low):
                 start = part.start - len(build_uleb128(size))
                 found = Slice(block, b"", 0, 0, start, before, record, size)
                 if left_out is not None and (error := found.above_limit()) is not None:
@@ -311,13 +311,15 @@ def large_slices(
         raise checks.DATA_EMPTY.error(span=block.span)
 
 
-def _head(record: ForwardReader, size: int, bound: bytes) -> bytes:
-    """Return the beginning of a record, as long as a bound: comparing that decides as comparing the record does.
+def _is_below(record: ForwardReader, size: int, bound: bytes | None) -> bool:
+    """Return whether a record of `size` bytes is smaller than a bound; True without one.
 
-    If the beginning equals the bound, the record is not smaller than it.
+    Its beginning, as long as the bound, decides: if both are equal, the record is not smaller.
     """
+    if bound is None:
+        return True
     most = min(size, len(bound))
-    return record.peek(most)[:most]
+    return record.peek(most)[:most] < bound
 
 
 T = TypeVar("T")

@@ -95,6 +95,24 @@ def _indexed(archive: OpenFile) -> list[tuple[int, int, int]]:
     Blocks that the index does not name are found by reading the gaps.  Raises the error of an index block, and ZS-330
     for references that overlap or end inside another block.
     """
+    out: list[tuple[int, int, int]] = []
+    at = archive.header.blocks_offset
+    end_of_file = (archive.source.size, 0, 0)  # for a gap at the end
+    for offset, size, level in [*_named(archive), end_of_file]:
+        if offset < at:
+            raise checks.REF_DANGLING.error(span=archive.source.span(offset, offset + size))
+        if offset > at:  # extension blocks, and blocks that nothing refers to
+            out += ((block.offset, block.size, block.level) for block in archive.file.walk(at, offset, read_ahead=4096))
+            if out and out[-1][0] + out[-1][1] != offset:
+                raise checks.REF_DANGLING.error(span=archive.source.span(offset, offset + size))
+        if size:
+            out.append((offset, size, level))
+        at = offset + size
+    return out
+
+
+def _named(archive: OpenFile) -> list[tuple[int, int, int]]:
+    """Return `(offset, size, level)` of the root and of every block that the index names, in file order."""
     header, index = archive.header, archive.index
     root = index.root()
     found = [(header.root_offset, header.root_size, root.level)]
@@ -106,20 +124,7 @@ def _indexed(archive: OpenFile) -> list[tuple[int, int, int]]:
             found += [(entry.offset, entry.size, level) for entry in node.entries]
             following += node.entries if level else ()
         nodes = map_ordered(partial(_node, index, level), following, min(READERS, archive.source.cost.parallel_reads))
-    found.sort()
-    out: list[tuple[int, int, int]] = []
-    at = header.blocks_offset
-    for offset, size, level in [*found, (archive.source.size, 0, 0)]:  # the last one for a gap at the end
-        if offset < at:
-            raise checks.REF_DANGLING.error(span=archive.source.span(offset, offset + size))
-        if offset > at:  # extension blocks, and blocks that nothing refers to
-            out += ((block.offset, block.size, block.level) for block in archive.file.walk(at, offset, read_ahead=4096))
-            if out and out[-1][0] + out[-1][1] != offset:
-                raise checks.REF_DANGLING.error(span=archive.source.span(offset, offset + size))
-        if size:
-            out.append((offset, size, level))
-        at = offset + size
-    return out
+    return sorted(found)
 
 
 def _node(index: Index, level: int, entry: IndexEntry) -> IndexNode:
