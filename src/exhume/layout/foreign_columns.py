@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 from exhume.compiler.front.kinds import BYTES, TEXT, Bits, Integer, Kind, Structure, Switch, choices
 from exhume.compiler.front.model import Field, Type
+from exhume.compiler.ir.fixed import Numbers
 from exhume.compiler.ir.rows import numbers_in_place
 
 
@@ -156,29 +157,38 @@ class ArrowColumns:
         return self.tabulator.struct(found, self._missing(case == 0, many), path)
 
     def _list(self, field: Field, name: str, path: str, many: Sequence[int], absent: Any) -> Any:
-        """Return a repeated field as a list array of `len(many)` rows; None if its elements have no Arrow type."""
-        np, pa, kind = self.np, self.pa, field.value_kind
+        """Return a repeated field as a list array of `len(many)` rows; None if its elements have no Arrow type.
+
+        `until` is the number of elements up to the end of each row.
+        """
+        np, pa = self.np, self.pa
         placed = numbers_in_place(field)
         if placed is not None:
-            starts, ends = self._whole(f"{name}_start", many), self._whole(f"{name}_end", many)
-            view = memoryview(self.rows.view)
-            held = b"".join(view[a:b] for a, b in zip(starts.tolist(), ends.tolist(), strict=True))
-            order = ">" if placed.order == "big" else "<"
-            numbers = np.frombuffer(held, np.dtype(placed.code).newbyteorder(order)).astype(placed.code)
-            # `until`: number of elements up to the end of each row.
-            until = np.cumsum(ends - starts) // placed.size
-            self.tabulator.room.take(range(len(numbers)))
-            flat = self._numbers(kind, numbers, path, None)
+            items, until = self._numbers_in_place(field, placed, name, path, many)
         else:
             until = self._whole(f"{name}_until", many)
             rows = range(int(until[-1]) if len(until) else 0)
             self.tabulator.room.take(rows)
-            flat = self._one(field, kind, name, path, rows, None)
-        if flat is None:
+            items = self._one(field, field.value_kind, name, path, rows, None)
+        if items is None:
             return None
         offsets = pa.array(np.concatenate([np.zeros(1, np.int64), until]), pa.int32())
         mask = pa.array(np.zeros(len(many), bool) if absent is None else absent)
-        return pa.ListArray.from_arrays(offsets, flat, mask=mask)
+        return pa.ListArray.from_arrays(offsets, items, mask=mask)
+
+    def _numbers_in_place(
+        self, field: Field, placed: Numbers, name: str, path: str, many: Sequence[int]
+    ) -> tuple[Any, Any]:
+        """Return the numbers of all rows, whose columns only have their places, and how many there are up to each."""
+        np = self.np
+        starts, ends = self._whole(f"{name}_start", many), self._whole(f"{name}_end", many)
+        view = memoryview(self.rows.view)
+        data = b"".join(view[a:b] for a, b in zip(starts.tolist(), ends.tolist(), strict=True))
+        order = ">" if placed.order == "big" else "<"
+        numbers = np.frombuffer(data, np.dtype(placed.code).newbyteorder(order)).astype(placed.code)
+        self.tabulator.room.take(range(len(numbers)))
+        until = np.cumsum(ends - starts) // placed.size
+        return self._numbers(field.value_kind, numbers, path, None), until
 
 
 def computes(kind: Kind) -> bool:
@@ -189,8 +199,7 @@ def computes(kind: Kind) -> bool:
 def _computes(kind: Kind, seen: set[Type]) -> bool:
     """Return whether a kind, or anything in it, has computed instances; types in `seen` were examined."""
     if isinstance(kind, Switch):
-        kinds = [*(one for _, one in kind.cases), *([] if kind.default is None else [kind.default])]
-        return any(_computes(one, seen) for one in kinds)
+        return any(_computes(one, seen) for one in kind.kinds)
     if not isinstance(kind, Structure) or kind.type in seen:
         return False
     seen.add(kind.type)

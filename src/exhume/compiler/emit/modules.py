@@ -330,23 +330,21 @@ def pausing(model: Model, steps: list[str], root: Type) -> tuple[Type, Field] | 
     every = [kind.type for one in model.types() for kind in _inside(one)]
     for number, step in enumerate(steps):
         field = next((one for one in type.seq if one.id == step), None)
-        last = number == len(steps) - 1
+        is_last = number == len(steps) - 1
         # Only the last field is a list, no structure contains the root type, and one field has each type after it.
-        if field is None or bool(field.repeat) != last or every.count(type) != (type is not root):
+        if field is None or bool(field.repeat) != is_last or every.count(type) != (type is not root):
             return None
-        if not last:
+        if not is_last:
             if not isinstance(field.value_kind, Structure) or field.value_kind.type.opaque:
                 return None
             type = field.value_kind.type
     if field is None or model.moving is not None or model.shares or not any(nested_in(field.value_kind)):
         return None
-    asked = set().union(*(words(expr) for one in model.types() for part in one.fields() for expr in expressions(part)))
-    # A choice without a default may leave elements out of the list.
-    return (
-        None
-        if field.id in asked or (isinstance(field.value_kind, Switch) and field.value_kind.default is None)
-        else (type, field)
-    )
+    if isinstance(field.value_kind, Switch) and field.value_kind.default is None:  # elements may be left out
+        return None
+    fields = [part for one in model.types() for part in one.fields()]
+    is_used = any(field.id in words(expr) for part in fields for expr in expressions(part))
+    return None if is_used else (type, field)
 
 
 def _inside(type: Type) -> list[Structure]:

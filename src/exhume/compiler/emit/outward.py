@@ -99,15 +99,22 @@ class OutwardScan(Scan):
         return "(until or at < end)" if self.lasts else "at < end"
 
     def _constant(self, expr: ex.Expr) -> str:
-        """Return a field outside of the rows as Python; an integer is checked to fit the width of its field."""
-        kind, steps = combined(self.type.kind_of(expr)), _steps(expr)
+        """Return a field outside of the rows as Python; an integer is checked to fit the width of its field.
+
+        Compiled code relies on this width.  It has wider numbers as objects, and a single bit is a truth value.
+        """
+        steps = _steps(expr)
         assert steps is not None
         code = ".".join(["root" if steps[0] == "_root" else "above", *map(safe, steps[1:])])
-        bits = 8 * kind.size if isinstance(kind, Integer) else kind.width if isinstance(kind, Bits) else 0
+        match combined(self.type.kind_of(expr)):
+            case Integer(size=size, signed=signed):
+                bits = 8 * size
+            case Bits(width=bits):
+                signed = False
+            case _:
+                return code
         if not 1 < bits < 63:
             return code
-        # Compiled code relies on this width.  It has wider numbers as objects, and a single bit is a truth value.
-        signed = isinstance(kind, Integer) and kind.signed
         least, most = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
         return f"{self.module.helper('word')}({code}, {least}, {most})"
 

@@ -196,8 +196,7 @@ class _Stub:
             case Sequence(of):
                 return self.many(of)
             case Switch():
-                kinds = [one for _, one in kind.cases] + ([] if kind.default is None else [kind.default])
-                names = {name: None for one in kinds for name in self.annotation(one).split(" | ")}
+                names = {name: None for one in kind.kinds for name in self.annotation(one).split(" | ")}
                 return " | ".join([*names, *(["None"] if kind.default is None else [])])
 
     def many(self, of: Kind) -> str:

@@ -117,32 +117,40 @@ def pruned(text: str) -> str:
 def _pruned(lines: list[str]) -> list[str]:
     """Remove assignments to unread variables from one function.
 
-    In the code, `found` has the line numbers of assignments with their matches of `_ASSIGNED` (group 1: indentation, 2:
-    variables, 3: value), `read` how often each variable is mentioned elsewhere, and `dead` the variables that only
-    assignments mention. Removing one may leave others unread, so this repeats until none is.
+    Removing one may leave others unread, so this repeats until none is.
     """
     while True:
-        read = Counter(words_of("\n".join(lines)))
+        # The assignments, by line number, and the variables that nothing else mentions.
         found = [(at, one) for at, line in enumerate(lines) if (one := _ASSIGNED.match(line)) and _pairs(one)]
-        read.subtract(name for _, one in found for name in re.findall(r"\w+", one[2]))
-        dead = {name for _, one in found for name in re.findall(r"\w+", one[2]) if not read[name]}
+        mentions = Counter(words_of("\n".join(lines)))
+        targets = [name for _, one in found for name in re.findall(r"\w+", one[2])]
+        mentions.subtract(targets)
+        dead = {name for name in targets if not mentions[name]}
         if not dead:
             return lines
         for at, one in reversed(found):
-            if one[2].endswith("+= ") and not dead.issuperset(re.findall(r"\w+", one[2])):
-                continue
-            # `left`: the targets of `a = b = value` that are still read.
-            left = "".join(f"{into} = " for into in one[2].split(" = ")[:-1] if not dead.issuperset(into.split(", ")))
-            if not left:
-                lines[at : at + 1] = [f"{one[1]}pass"] if _is_alone(lines, at) else []
-            elif ", " in left and not dead.isdisjoint(left[:-3].split(", ")):
-                # `a, b = x, y`: keep the pairs whose variable is read.
-                kept = [
-                    pair for pair in zip(left[:-3].split(", "), one[3].split(", "), strict=True) if pair[0] not in dead
-                ]
-                lines[at] = one[1] + " = ".join(map(", ".join, zip(*kept, strict=True)))
-            else:
-                lines[at] = f"{one[1]}{left}{one[3]}"
+            _remove_targets(lines, at, one, dead)
+
+
+def _remove_targets(lines: list[str], at: int, assignment: re.Match[str], dead: set[str]) -> None:
+    """Remove the `dead` variables from the assignment at line `at`, and the line if none is left.
+
+    The groups of `_ASSIGNED`: indentation, variables with their `=`, value.
+    """
+    indentation, variables, value = assignment[1], assignment[2], assignment[3]
+    if variables.endswith("+= ") and not dead.issuperset(re.findall(r"\w+", variables)):
+        return
+    # The targets of `a = b = value` that are still read.
+    left = "".join(f"{into} = " for into in variables.split(" = ")[:-1] if not dead.issuperset(into.split(", ")))
+    if not left:
+        lines[at : at + 1] = [f"{indentation}pass"] if _is_alone(lines, at) else []
+    elif ", " in left and not dead.isdisjoint(left[:-3].split(", ")):
+        # `a, b = x, y`: keep the pairs whose variable is read.
+        pairs = zip(left[:-3].split(", "), value.split(", "), strict=True)
+        kept = [pair for pair in pairs if pair[0] not in dead]
+        lines[at] = indentation + " = ".join(map(", ".join, zip(*kept, strict=True)))
+    else:
+        lines[at] = f"{indentation}{left}{value}"
 
 
 def _pairs(one: re.Match[str]) -> bool:
