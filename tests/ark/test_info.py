@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +15,7 @@ from exhume.formats.ark.info import StatisticsTrust, build_info
 from exhume.formats.ark.manifest import LoadedManifest
 from exhume.formats.ark.reader import ArkArchive
 from exhume.formats.ark.writer import ArkWriter
+from tests.archives import OWN
 from tests.ark.logs import REGISTRY, TYPE, counted_guids, message
 from tests.conftest import Ran
 
@@ -125,3 +127,15 @@ def test_filters(root: Path, start: int | None, stop: int | None, counts: int, c
             assert (estimate.minimum_ns, estimate.maximum_ns) == (start, stop - 1)
         else:
             assert estimate == build_info(part)
+
+
+@pytest.mark.parametrize("cut", [slice(9, None), slice(0, -9)])
+def test_damage_of_a_log_among_several_is_reported(cut: slice, tmp_path: Path) -> None:
+    logs = tmp_path / "logs"
+    shutil.copytree(OWN / "ark" / "amended", logs)
+    manifest = logs / "manifests" / "00000000-0000-4000-8000-000000000001"
+    manifest.write_bytes(manifest.read_bytes()[cut])
+    with exhume.open(logs, format="ark") as archive:
+        info = archive.info()
+    assert [one.span and Path(one.span.source).name for one in info.findings] == [manifest.name]
+    assert all(one.is_problem for one in info.findings)

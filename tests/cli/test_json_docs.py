@@ -106,7 +106,7 @@ def test_every_key_of_other_verbs_is_reported(tmp_path: Path, exhume_cli: Cli, s
     logs = tmp_path / "logs"  # one of two cannot be read
     shutil.copytree(samples / "ark" / "amended", logs)
     manifest = logs / "manifests" / "00000000-0000-4000-8000-000000000001"
-    manifest.write_bytes(manifest.read_bytes()[:-9])
+    manifest.write_bytes(manifest.read_bytes()[9:])
     tables = (samples / "clp_s" / "demo-stored.clps").read_bytes()
     with exhume.open(tables) as archive:
         ids = archive.sections().named("/schema_ids").span

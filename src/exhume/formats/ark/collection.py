@@ -152,9 +152,14 @@ def open_lone_split(source: Source, opened: Source | Tree, *, limits: Limits = D
 
 @dataclass(frozen=True, slots=True)
 class DirectoryInfo(Info):
-    """The logs of a directory."""
+    """The logs of a directory, and problems of reading them."""
 
     logs: tuple[dict[str, Any], ...]
+    errors: tuple[Finding, ...] = ()
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        return self.errors
 
     def to_dict(self) -> dict[str, Any]:
         return {"logs": [dict(each) for each in self.logs]}
@@ -216,18 +221,19 @@ class ArkLogSet(Archive):
     def info(self) -> DirectoryInfo:
         self._tree.will_read(self.manifests)
         jobs = self._tree.cost.parallel_reads  # opening a log waits for reads of its splits
-        return DirectoryInfo(tuple(map_ordered(self._row, self.manifests, jobs)))
+        found = list(map_ordered(self._row, self.manifests, jobs))
+        return DirectoryInfo(tuple(row for row, _ in found), tuple(error for _, errors in found for error in errors))
 
-    def _row(self, name: str) -> dict[str, Any]:
-        """Return one log as a row of the listing."""
+    def _row(self, name: str) -> tuple[dict[str, Any], Sequence[Finding]]:
+        """Return one log as a row of the listing, and the problems of reading it."""
         try:
             log = open_in_tree(self._tree, name, limits=self.limits, **self._options)
         except ExhumeError as error:
-            return {"log": basename(name), "manifest": name, "problem": error.message}
+            return {"log": basename(name), "manifest": name, "problem": error.message}, [Finding.from_error(error)]
         info = log.counted()
         if log.manifest_source is not None:
             log.manifest_source.close()
-        return {
+        row = {
             "log": info.log_identifier,
             "manifest": name,
             "name": info.name,
@@ -238,6 +244,7 @@ class ArkLogSet(Archive):
             "splits": info.split_count,
             "missing_splits": len(info.missing_splits),
         }
+        return row, info.findings
 
     def entries(self) -> Iterator[Entry]:
         for row in self.info().logs:
