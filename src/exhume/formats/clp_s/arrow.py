@@ -72,6 +72,8 @@ _INTEGERS: Final = frozenset({NodeType.INTEGER, NodeType.DELTA_INTEGER})
 _FLOATS: Final = frozenset({NodeType.FLOAT, NodeType.FORMATTED_FLOAT, NodeType.DICTIONARY_FLOAT})
 _STRINGS: Final = frozenset({NodeType.VAR_STRING, NodeType.CLP_STRING, NodeType.DATE_STRING})
 _ARRAYS: Final = frozenset({NodeType.UNSTRUCTURED_ARRAY, NodeType.STRUCTURED_ARRAY})
+_EPOCH_PATTERNS: Final = frozenset({b"%E", b"%F"})
+"""Timestamp patterns up to 0.4.1 whose times are epochs of unknown unit."""
 
 
 class ClpSTableOptions(TableOptions, QueryOptions, total=False):
@@ -127,20 +129,33 @@ def to_arrow(
         return pa.RecordBatchReader.from_batches(wide.schema(), wide.batches(rows, batch_rows, counted))
     # Importing pyarrow takes as long as decompressing a table: do both at the same time.
     if jobs != 1 and search is None and "pyarrow" not in sys.modules:
-        first = next((table for table in archive.tables if table.num_messages), None)
-        if first is not None:
-            Prefetcher(archive, jobs).table(first, nodes, variables=bool(_used(fields) & WHOLE_DICTIONARY))
+        _prefetch_first(archive, fields, nodes, jobs)
     pa = import_pyarrow()
+    schema = _choose_types(pa, archive, fields, dictionaries)
+    # Rows of a batch: as many as are requested, or whose text is about GROUP_BYTES, or that have MOST_CELLS values.
+    most = min(batch_rows, text_rows(archive, GROUP_BYTES), max(1, MOST_CELLS // max(1, len(fields))))
+    groups = _groups(_tables(archive, search, nodes), most)
+    return pa.RecordBatchReader.from_batches(schema, _batches(pa, archive, groups, fields, schema, counted, jobs))
+
+
+def _prefetch_first(archive: TableArchive, fields: list[ArrowField], nodes: set[int], jobs: int) -> None:
+    """Begin to read the first table with records in the background; `nodes` are those of the `fields`."""
+    first = next((table for table in archive.tables if table.num_messages), None)
+    if first is not None:
+        Prefetcher(archive, jobs).table(first, nodes, variables=bool(_used(fields) & WHOLE_DICTIONARY))
+
+
+def _choose_types(pa: Any, archive: TableArchive, fields: list[ArrowField], dictionaries: bool) -> Any:
+    """Set the Arrow types of the fields, and return the `pyarrow.Schema`.
+
+    `pa` is pyarrow, which is imported late; `dictionaries`: whether strings are a dictionary.
+    """
     known: dict[Any, Any] = {}
     for item in fields:
         made = _arrow_type(pa, archive, item, dictionaries)
         item.arrow_type = known.setdefault(made, made)  # equal types are one object, by which nulls are shared
         item.mixed = _is_mixed(pa, item)
-    schema = pa.schema([pa.field(item.name, item.arrow_type) for item in fields])
-    # Rows of a batch: as many as are requested, or whose text is about GROUP_BYTES, or that have MOST_CELLS values.
-    most = min(batch_rows, text_rows(archive, GROUP_BYTES), max(1, MOST_CELLS // max(1, len(fields))))
-    groups = _groups(_tables(archive, search, nodes), most)
-    return pa.RecordBatchReader.from_batches(schema, _batches(pa, archive, groups, fields, schema, counted, jobs))
+    return pa.schema([pa.field(item.name, item.arrow_type) for item in fields])
 
 
 def _fields(archive: TableArchive) -> list[ArrowField]:
@@ -148,13 +163,15 @@ def _fields(archive: TableArchive) -> list[ArrowField]:
     tree = archive.schema_tree
     used: set[int] = set()  # nodes of values in objects
     runs: set[int] = set()  # nodes of structured arrays
-    for table in archive.tables if len(archive.tables) < MANY else _odd_tables(archive, used):
+    tables = archive.tables if len(archive.tables) < MANY else _odd_tables(archive, used)
+    for table in tables:
         if table.num_messages and table.entry.problem is None:
             used.update(table.layout.schema.ordered)
             runs.update(table.layout.runs)
     stored = COLUMN_TYPES | {NodeType.NULL_VALUE}
     used = {node for node in used if tree.types[node] in stored} | runs
-    used.discard(-1 if tree.log_event_idx is None else tree.log_event_idx)  # the number of the record is not content
+    if tree.log_event_idx is not None:
+        used.discard(tree.log_event_idx)  # the number of the record is not content
     found: dict[str, ArrowField] = {}
     for node in sorted(used):
         name = tree.path_text(node)
@@ -186,10 +203,7 @@ def _odd_tables(archive: TableArchive, used: set[int]) -> Iterator[Table]:
 
 
 def _arrow_type(pa: Any, archive: TableArchive, item: ArrowField, dictionaries: bool) -> Any:
-    """Return the Arrow type of a column from the node types of its values: the table in the module's docstring.
-
-    `pa` is pyarrow, which is imported late; `dictionaries`: whether strings are a dictionary.
-    """
+    """Return the Arrow type of a column from the node types of its values: the table in the module's docstring."""
     types = item.types - {NodeType.NULL_VALUE}
     if not types:
         return pa.null()
@@ -201,7 +215,7 @@ def _arrow_type(pa: Any, archive: TableArchive, item: ArrowField, dictionaries: 
         return pa.bool_()
     if types == {NodeType.TIMESTAMP}:
         return pa.timestamp("ns", tz="UTC")
-    if types == {NodeType.DATE_STRING} and not {b"%E", b"%F"} & set(archive.patterns.texts.values()):
+    if types == {NodeType.DATE_STRING} and _EPOCH_PATTERNS.isdisjoint(archive.patterns.texts.values()):
         return pa.timestamp("ms", tz="UTC")
     if types == {NodeType.VAR_STRING} and dictionaries:
         return pa.dictionary(pa.int32(), pa.string())
@@ -257,31 +271,15 @@ def _batches(
     `losses` is increased by the values that Arrow cannot represent.
     """
 
-    def make(parts: Group | ExhumeError | None) -> tuple[list[Any], ExhumeError | None]:
+    def make(task: Group | ExhumeError | None) -> tuple[list[tuple[Any, Counter[str]]], ExhumeError | None]:
         """Return `([(batch, losses)], error after them)` of a group; for None, only read the dictionary."""
-        if isinstance(parts, ExhumeError):
-            return [], parts
-        made: list[Any] = []
-        if parts is None:  # a fault in the dictionary is raised by the batch that needs it
+        if isinstance(task, ExhumeError):
+            return [], task
+        if task is None:  # a fault in the dictionary is raised by the batch that needs it
             with suppress(ExhumeError):
                 archive.texts.variables  # noqa: B018 - reads it
-            return made, None
-        # After an error, read the tables as a whole, not in windows of rows: this reports the fault.
-        makers = BatchMakers(pa, archive, fields, schema)
-        try:
-            with suppress(ExhumeError):
-                return [makers.batch(parts)], None
-            for source, _ in parts:
-                source.give_up()  # the windows of this table
-            return [makers.batch(parts)], None
-        except ExhumeError as error:
-            if len(parts) == 1:
-                return made, error
-            try:  # one of the tables is damaged: those before it become batches of their own
-                made.extend(makers.batch([part]) for part in parts)
-            except ExhumeError as error:
-                return made, error
-        return made, None
+            return [], None
+        return BatchMakers(pa, archive, fields, schema).batches(task)
 
     # The dictionary is read in parallel with the first table, if most of it will be needed.
     first: list[None] = [None] if jobs != 1 and _used(fields) & WHOLE_DICTIONARY else []
@@ -300,6 +298,28 @@ class BatchMakers:
         """`schema` is the `pyarrow.Schema` of the `fields`."""
         self._pa, self._archive, self._fields, self._schema = pa, archive, fields, schema
         self._field_of = {node: place for place, item in enumerate(fields) for node in item.nodes}  # index of the field
+
+    def batches(self, group: Group) -> tuple[list[tuple[Any, Counter[str]]], ExhumeError | None]:
+        """Return `([(batch, losses)], error after them)`: one batch of all rows of a group, if no table is damaged.
+
+        Else the tables before the damaged one become a batch each.
+        """
+        with suppress(ExhumeError):
+            return [self.batch(group)], None
+        # Read the tables as a whole, not in windows of rows: this reports the fault.
+        for source, _ in group:
+            source.give_up()
+        try:
+            return [self.batch(group)], None
+        except ExhumeError as error:
+            if len(group) == 1:
+                return [], error
+        made: list[tuple[Any, Counter[str]]] = []
+        try:
+            made.extend(self.batch([part]) for part in group)  # an error leaves those before it
+        except ExhumeError as error:
+            return made, error
+        return made, None
 
     def batch(self, group: Group) -> tuple[Any, Counter[str]]:
         """Return `(batch, losses)` of the rows of a group."""
@@ -345,7 +365,7 @@ def _groups(tables: Iterator[tuple[int, Source, RowNumbers]], batch_rows: int) -
     The error of a table that cannot be read is the last item.
     """
     held: Group = []
-    room, size = batch_rows, 0  # rows that the group can still have, bytes of its tables
+    free, size = batch_rows, 0  # rows that the group can still have, bytes of its tables
     failure: ExhumeError | None = None
     while failure is None:
         try:
@@ -357,17 +377,17 @@ def _groups(tables: Iterator[tuple[int, Source, RowNumbers]], batch_rows: int) -
             break
         start = 0
         while start < len(rows):  # over as many groups as its rows take
-            part = rows[start : start + room]
+            part = rows[start : start + free]
             held.append((source, part))
             start += len(part)
-            room -= len(part)
-            if not room:
+            free -= len(part)
+            if not free:
                 yield held
-                held, room, size = [], batch_rows, 0
+                held, free, size = [], batch_rows, 0
         size += taken
         if held and size > GROUP_BYTES:
             yield held
-            held, room, size = [], batch_rows, 0
+            held, free, size = [], batch_rows, 0
     if held:
         yield held
     if failure is not None:

@@ -22,6 +22,7 @@ SHOWN = 10
 if TYPE_CHECKING:
     from exhume.formats.clp_s.write.inputs import NamedInput
     from exhume.formats.clp_s.write.options import InputName, OnError
+    from exhume.formats.clp_s.writer import ClpSWriter
 
 
 @click.command("clp-s", cls=Verb)
@@ -127,8 +128,15 @@ def create(
     writer.on_bad_record, writer.limits = report, run.limits
     with run.progress("create") as progress, writer:
         writer.add_files(inputs, progress=with_total(progress, *(one.path for one in inputs)))
-    # Report.
-    body = {
+    if run.machine:
+        run.document("create", _document(writer))
+    _print_notes(run, writer)
+    return ExitCode.LOSS if writer.skipped or writer.losses else ExitCode.DONE
+
+
+def _document(writer: ClpSWriter) -> dict[str, Any]:
+    """Return the JSON document about the written archives."""
+    return {
         "format": "clp-s",
         "version": writer.options.version,
         "archives": [{"path": str(path), "size": _size(path)} for path in writer.paths],
@@ -137,9 +145,11 @@ def create(
         "reasons": dict(writer.reasons),
         "changed_values": writer.losses,
     }
-    if run.machine:
-        run.document("create", body)
-    else:
+
+
+def _print_notes(run: Run, writer: ClpSWriter) -> None:
+    """Print what was written (unless a JSON document has it), and what the caller may not expect."""
+    if not run.machine:
         total = human_size(sum(map(_size, writer.paths)))
         count = len(writer.paths)
         run.note(f"{counted(writer.records, 'records')} in {counted(count, 'archives')} ({total})")
@@ -152,16 +162,18 @@ def create(
         run.note(f"{counted(writer.skipped, 'records')} {'were' if writer.skipped != 1 else 'was'} skipped")
     if writer.losses:
         run.note(f"not the same when they come back: {counted(writer.losses, 'values')}")
-    return ExitCode.LOSS if writer.skipped or writer.losses else ExitCode.DONE
 
 
 def _size(path: Path) -> int:
-    """Bytes of an archive, a file, or a directory of files."""
+    """Return the size in bytes of an archive, which is a file or a directory of files."""
     return sum(file.stat().st_size for file in (path.iterdir() if path.is_dir() else [path]))
 
 
 def _property(text: str) -> tuple[str, Any]:
-    """Parse `NAME=VALUE` to `(name, value)`: a value that is JSON as such, anything else as text."""
+    """Parse `NAME=VALUE` to `(name, value)`.
+
+    The value is parsed as JSON if it is JSON, else it is a string: `n=5` -> `("n", 5)`, `n=a b` -> `("n", "a b")`.
+    """
     name, equals, value = text.partition("=")
     if not equals:
         raise click.UsageError(f"--property takes NAME=VALUE, not {text!r}")

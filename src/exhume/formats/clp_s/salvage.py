@@ -15,7 +15,7 @@ import itertools
 import mmap
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import EllipsisType
@@ -85,43 +85,22 @@ def salvage(
             why = "without schema tree, schema map and table metadata no table can be read"
             report.add_span(span, Outcome.LOST, "all records", why)
         return report
-    dropped: frozenset[int] = frozenset()
-    bare: dict[int, bytes] | None = None  # replacements of lost variables, see `_unquoted`; None: not yet searched for
-    with ScratchDirectory(Path(output)) as scratch:
-        draft = scratch / "draft"
-        with scratch_file(scratch) as file:
-            kept = _KeptTables(file)
-            streams = Streams(found, scratch, limits, report, partial=partial)
-            # The tables of each stream that can be read, and their frames.
-            for tables, frames in streams.kept(progress, jobs):
-                kept.add(tables, frames)
-            # Write a draft and verify it; leave out whatever its findings are about, until it has none.
-            while kept.streams:
-                discard(draft)
-                _write(draft, found, streams.schema_map(), kept, dropped, bare or {}, jobs)
-                findings = _findings(draft, limits, jobs)
-                codes = {code for code, severity in findings if severity in (Severity.ERROR, Severity.UNCHECKED)}
-                wrong = frozenset(int(kind) for kind, rules in PACKET_RULES.items() if codes & rules) - dropped
-                if wrong:  # metadata packets
-                    dropped |= wrong
-                    report.add_lost("metadata packets", len(wrong))
-                    report.notes.append(
-                        "damaged metadata packets were rebuilt: their bounds, patterns or file names are lost"
-                    )
-                    continue
-                if findings and (bad := _faulty(draft, limits, report, jobs)):  # tables, or rows of them
-                    kept.drop(bad, scratch)
-                    continue
-                if bare is None and (bare := _unquoted(draft, limits, found)):  # would not be valid JSON: write again
-                    continue
-                _count(draft, limits, report, found)
-                _report_partial(report, streams.partial, kept, partial)
-                _deliver(draft, Path(output), mode, limits, jobs)
-                # Every value was decoded, and the format has no checksums.  Next to bad rows, others may be wrong.
-                report.set_verified_by(VerifiedBy.NONE if kept.has_damage else VerifiedBy.STRUCTURE)
-                return report
+    with ScratchDirectory(Path(output)) as scratch, scratch_file(scratch) as file:
+        kept = _KeptTables(file)
+        streams = Streams(found, scratch, limits, report, partial=partial)
+        # The tables of each stream that can be read, and their frames.
+        for tables, frames in streams.kept(progress, jobs):
+            kept.add(tables, frames)
+        draft = _Draft(scratch / "draft", found, kept, limits, report, jobs)
+        if not draft.write_until_clean(streams.schema_map):
             _report_partial(report, streams.partial, kept, False)
-    report.notes.append("no table is intact: nothing was written")
+            report.notes.append("no table is intact: nothing was written")
+            return report
+        _count(draft.path, limits, report, found)
+        _report_partial(report, streams.partial, kept, partial)
+        _deliver(draft.path, Path(output), mode, limits, jobs)
+    # Every value was decoded, and the format has no checksums.  Next to bad rows, others may be wrong.
+    report.set_verified_by(VerifiedBy.NONE if kept.has_damage else VerifiedBy.STRUCTURE)
     return report
 
 
@@ -174,17 +153,20 @@ class _KeptTables:
             first += len(stream.tables)
             if bad.keys().isdisjoint(numbers):
                 self.streams.append(stream)
-                continue
-            with scratch_file(folder) as payload, scratch_file(folder) as file:
-                payload.writelines(part for _, part, _ in zstd_stream(self.chunks(stream), STEP))
-                payload.flush()
-                faulty = [bad.get(number, ...) for number in numbers]  # `...`: the table has no fault
-                with _mapped(payload, stream.size) as data:
-                    tables = list(_without(stream.tables, data, faulty, file))
-                file.flush()
-                ends = itertools.accumulate((table.end - table.start for table in tables), initial=0)
-                frames = next(Framing().several([in_file(list(itertools.pairwise(ends)), file)]))
-                self.add(tables, frames)
+            else:
+                self._add_without(stream, [bad.get(number, ...) for number in numbers], folder)
+
+    def _add_without(self, stream: _KeptStream, faulty: list[FaultyRows | None | EllipsisType], folder: Path) -> None:
+        """Add a stream without its faulty tables and rows; `faulty` as for `_without`, `folder` for temporary files."""
+        with scratch_file(folder) as payload, scratch_file(folder) as file:
+            payload.writelines(part for _, part, _ in zstd_stream(self.chunks(stream), STEP))
+            payload.flush()
+            with _mapped(payload, stream.size) as data:
+                tables = list(_without(stream.tables, data, faulty, file))
+            file.flush()
+            ends = itertools.accumulate((table.end - table.start for table in tables), initial=0)
+            frames = next(Framing().several([in_file(list(itertools.pairwise(ends)), file)]))
+            self.add(tables, frames)
 
     def chunks(self, stream: _KeptStream) -> Iterator[bytes]:
         """The stored bytes of a stream, in chunks."""
@@ -231,35 +213,70 @@ def _left(source: Source | Tree, report: SalvageReport) -> Iterator[Span]:
         yield span_of(file, max(done, default=0), file.size)  # the search goes from the front: the rest is at the end
 
 
-def _write(
-    draft: Path,
-    found: Fragments,
-    schema_ids: bytes,
-    kept: _KeptTables,
-    dropped: frozenset[int],
-    bare: dict[int, bytes],
-    jobs: int,
-) -> None:
-    """Write the rebuilt archive to `draft`: recovered tables, and all other sections built from scratch.
+class _Draft:
+    """The rebuilt archive in a scratch directory: it is written and verified until it has no faults.
 
-    `dropped`: types of the metadata packets that are left out.  `bare`: the replacement of each lost variable that
-    is printed outside of a JSON string, by its id.
+    Recovered tables are copied; all other sections are built from what was found.
     """
-    framing = Framing()
-    write_container(
-        draft,
-        found.version(),
-        found.header.original_size if found.header is not None else 0,
-        list(_packets(found, dropped)),
-        [
-            ("/schema_tree", [framing.one(found.tree)]),
-            ("/schema_ids", [framing.one(schema_ids)]),
-            ("/table_metadata", [framing.one(_table_metadata(kept.streams))]),
-            *((dictionary.name, _dictionary(dictionary, bare, jobs)) for dictionary in found.dictionaries),
-            ("/0", itertools.chain.from_iterable(map(kept.chunks, kept.streams))),
-        ],
-        framing,
-    )
+
+    def __init__(
+        self, path: Path, found: Fragments, kept: _KeptTables, limits: Limits, report: SalvageReport, jobs: int
+    ) -> None:
+        self.path = path
+        self._found, self._kept, self._limits, self._report, self._jobs = found, kept, limits, report, jobs
+        self._dropped: frozenset[int] = frozenset()  # types of the metadata packets that are left out
+        # Replacements of lost variables by their id, see `_unquoted`; None: not yet searched for.
+        self._bare: dict[int, bytes] | None = None
+
+    def write_until_clean(self, schema_map: Callable[[], bytes]) -> bool:
+        """Write the archive, each time without what was at fault before; False if no table is left.
+
+        `schema_map` returns the payload of the schema map.
+        """
+        while self._kept.streams:
+            discard(self.path)
+            self._write(schema_map())
+            if not self._mend():
+                return True
+        return False
+
+    def _mend(self) -> bool:
+        """Verify the draft, and leave out next time whatever its findings are about; False if it has no faults."""
+        findings = _findings(self.path, self._limits, self._jobs)
+        codes = {code for code, severity in findings if severity in (Severity.ERROR, Severity.UNCHECKED)}
+        wrong = frozenset(int(kind) for kind, rules in PACKET_RULES.items() if codes & rules) - self._dropped
+        if wrong:
+            self._dropped |= wrong
+            self._report.add_lost("metadata packets", len(wrong))
+            self._report.notes.append(
+                "damaged metadata packets were rebuilt: their bounds, patterns or file names are lost"
+            )
+            return True
+        if findings and (bad := _faulty(self.path, self._limits, self._report, self._jobs)):
+            self._kept.drop(bad, self.path.parent)
+            return True
+        if self._bare is None:
+            self._bare = _unquoted(self.path, self._limits, self._found)
+            return bool(self._bare)  # as it is, records are not valid JSON
+        return False
+
+    def _write(self, schema_ids: bytes) -> None:
+        """Write the draft; `schema_ids` is the payload of the section with this name."""
+        framing, found, kept = Framing(), self._found, self._kept
+        write_container(
+            self.path,
+            found.version(),
+            found.header.original_size if found.header is not None else 0,
+            list(_packets(found, self._dropped)),
+            [
+                ("/schema_tree", [framing.one(found.tree)]),
+                ("/schema_ids", [framing.one(schema_ids)]),
+                ("/table_metadata", [framing.one(_table_metadata(kept.streams))]),
+                *((one.name, _dictionary(one, self._bare or {}, self._jobs)) for one in found.dictionaries),
+                ("/0", itertools.chain.from_iterable(map(kept.chunks, kept.streams))),
+            ],
+            framing,
+        )
 
 
 def _table_metadata(streams: list[_KeptStream]) -> bytes:
@@ -278,7 +295,10 @@ def _table_metadata(streams: list[_KeptStream]) -> bytes:
 
 
 def _dictionary(dictionary: Dictionary, bare: dict[int, bytes], jobs: int) -> Iterable[bytes]:
-    """Return the stored bytes of a dictionary section, as chunks; the lost entries are replaced by placeholder text."""
+    """Return the stored bytes of a dictionary section, as chunks; the lost entries are replaced by placeholder text.
+
+    `bare`: by id, the replacement of each lost variable that is printed outside of a JSON string.
+    """
     place = dictionary.place
     if dictionary.intact:
         return place.source.chunks(place.start, place.end)
@@ -308,18 +328,25 @@ def _unquoted(draft: Path, limits: Limits, found: Fragments) -> dict[int, bytes]
 
     Those that array text also has within quotes are replaced by `null`, because no other text fits both places.
     """
-    bare: set[int] = set()
-    quoted: set[int] = set()
-    if any(dictionary.name == "/var.dict" and dictionary.lost for dictionary in found.dictionaries):
-        with FileSource(draft) as source:
-            for table in ClpSArchive(source, limits=limits).tables:
-                for column in (column for data, _ in each_part(table) for column in data.columns):
-                    if column.type in (NodeType.DICTIONARY_FLOAT, NodeType.UNSTRUCTURED_ARRAY):
-                        for text in column.pieces():
-                            within = b"".join(_JSON_STRING.findall(text))
-                            quoted.update(map(int, _LOST_VARIABLE.findall(within)))
-                            bare.update(map(int, _LOST_VARIABLE.findall(_JSON_STRING.sub(b"", text))))
+    if not any(dictionary.name == "/var.dict" and dictionary.lost for dictionary in found.dictionaries):
+        return {}
+    bare: set[int] = set()  # lost variables outside of JSON strings
+    quoted: set[int] = set()  # those inside
+    with FileSource(draft) as source:
+        for text in _texts_with_numbers(ClpSArchive(source, limits=limits)):
+            within = b"".join(_JSON_STRING.findall(text))
+            quoted.update(map(int, _LOST_VARIABLE.findall(within)))
+            bare.update(map(int, _LOST_VARIABLE.findall(_JSON_STRING.sub(b"", text))))
     return {number: b"null" if number in quoted else b'"' + _lost_variable(number) + b'"' for number in bare}
+
+
+def _texts_with_numbers(archive: ClpSArchive) -> Iterator[bytes]:
+    """Yield the text of all values that may have a dictionary variable outside of a JSON string, some at a time."""
+    for table in archive.tables:
+        for data, _ in each_part(table):
+            for column in data.columns:
+                if column.type in (NodeType.DICTIONARY_FLOAT, NodeType.UNSTRUCTURED_ARRAY):
+                    yield from column.pieces()
 
 
 PACKET_RULES = {
@@ -352,7 +379,7 @@ def _default_packets(found: Fragments) -> Iterator[tuple[int, bytes]]:
     yield PacketType.ARCHIVE_FILE_INFO, b""
     types = set(found.parsed_tree.types) if found.parsed_tree is not None else set()
     # The patterns are gone with the packets: whatever their id (64 are defined), times come out as stored numbers.
-    pattern = {True: b"\\N", False: b"%E"}[NodeType.TIMESTAMP in types]
+    pattern = b"\\N" if NodeType.TIMESTAMP in types else b"%E"
     patterns = range(64) if types & {NodeType.TIMESTAMP, NodeType.DATE_STRING} else range(0)
     body = packed.NUM_RANGES.pack(0) + pack_patterns([(number, pattern) for number in patterns])
     yield PacketType.TIMESTAMP_DICTIONARY, body
@@ -362,8 +389,8 @@ def _faulty(draft: Path, limits: Limits, report: SalvageReport, jobs: int) -> di
     """Tables of the draft with rows that do not decode, or contradict each other; None for one that cannot be read."""
     bad: dict[int, FaultyRows | None] = {}
 
-    def look(table: Table) -> tuple[Finding, FaultyRows | None] | None:
-        """The fault of a table, and its faulty rows (None: it cannot be read); None for a table without a fault."""
+    def examine(table: Table) -> tuple[Finding, FaultyRows | None] | None:
+        """Return the fault of a table, and its faulty rows (None: it cannot be read); None for a table without."""
         try:
             fault = next(table_faults(table), None)
             return None if fault is None else (fault, faulty_rows(table))
@@ -374,7 +401,7 @@ def _faulty(draft: Path, limits: Limits, report: SalvageReport, jobs: int) -> di
 
     with FileSource(draft) as source:
         tables = ClpSArchive(source, limits=limits).tables
-        for number, (table, found) in enumerate(zip(tables, map_ordered(look, tables, jobs), strict=True)):
+        for number, (table, found) in enumerate(zip(tables, map_ordered(examine, tables, jobs), strict=True)):
             if found is None:
                 continue
             fault, rows = found
@@ -439,12 +466,10 @@ def _report_partial(report: SalvageReport, found: list[Partial], kept: _KeptTabl
 
 def _deliver(draft: Path, output: Path, mode: SalvageMode, limits: Limits, jobs: int) -> None:
     """Write the draft archive to the output, as it is or as JSON lines."""
-    with AtomicFile(output) as file:
+    with AtomicFile(output) as file, FileSource(draft) as source:
         if mode is SalvageMode.RECORDS:
-            with FileSource(draft) as source:
-                for chunk in ClpSArchive(source, limits=limits).json_chunks(jobs=jobs):
-                    file.file.write(chunk)
+            chunks = ClpSArchive(source, limits=limits).json_chunks(jobs=jobs)
         else:
-            with FileSource(draft) as source:
-                for chunk in source.chunks():
-                    file.file.write(chunk)
+            chunks = source.chunks()
+        for chunk in chunks:
+            file.file.write(chunk)

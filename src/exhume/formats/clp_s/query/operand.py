@@ -194,7 +194,9 @@ _FIELDS: Final = {
 }
 _SAME: Final = ("Yy", "mB", "de", "HkIl", "SsJ", "369T?", "ELCNP", "Zzo")
 """Specifiers of one thing: a pattern has at most one of each."""
+_BRACED: Final = ("B", "A", "O", "z", "o")  # specifiers with content in braces
 _WORDS: Final = {"B": 12, "A": 7}  # number of names (months, weekdays) that the specifier has in braces
+_FRACTIONS: Final = {"3": "f3", "6": "f6", "9": "f9", "?": "fx", "T": "ft"}  # groups of the fractions of a second
 _EPOCH_UNITS: Final = {"E": 10**9, "L": 10**6, "C": 10**3, "N": 1}  # nanoseconds
 
 
@@ -259,35 +261,35 @@ def _compile(pattern: str) -> tuple[str, dict[str, list[str]]]:
         at += 1
         if code and code not in "O\\":
             _use(code, used)
-        # Specifiers with content in braces: names of months or weekdays, a zone, or optional characters.
-        if code in ("B", "A", "O", "z", "o"):
-            end = pattern.find("}", at)
-            if pattern[at : at + 1] != "{" or end < 0:
-                raise ValueError(f"\\{code} needs braces")
-            content, at = pattern[at + 1 : end], end + 1
-            if code == "O":
+        content = _in_braces(pattern, at, code) if code in _BRACED else ""
+        if code in _BRACED:
+            at += len(content) + 2
+        match code:
+            case "\\":
+                out.append(re.escape("\\"))
+                continue
+            case "O":
                 out.append("[" + re.escape(content) + "]")
                 continue
-            if code in _WORDS:
+            case "B" | "A":
                 names[code] = content.split(",")
                 if len(names[code]) != _WORDS[code] or not all(names[code]):
                     raise ValueError(f"\\{code} needs {_WORDS[code]} names")
                 field = "|".join(map(re.escape, names[code]))
-            else:
-                # `\o{name,offset}` prints a name for an offset, `\z{offset}` the offset itself.
-                name, _, offset = content.rpartition(",") if code == "o" else (content, "", content)
+            case "o":  # `\o{name,offset}` prints a name for an offset
+                name, _, offset = content.rpartition(",")
                 parse_offset(offset.encode())
                 names["zone"] = [offset]
                 code, field = "zone", re.escape(name)
-        elif code == "\\":
-            out.append(re.escape("\\"))
-            continue
-        elif code in _FIELDS:
-            field = _FIELDS[code]
-        else:
-            raise ValueError(f"unknown specifier \\{code}")
-        name = {"3": "f3", "6": "f6", "9": "f9", "?": "fx", "T": "ft"}.get(code, code)
-        out.append(f"(?P<{name}>{field})")
+            case "z":  # `\z{offset}` prints the offset itself
+                parse_offset(content.encode())
+                names["zone"] = [content]
+                code, field = "zone", re.escape(content)
+            case _ if code in _FIELDS:
+                field = _FIELDS[code]
+            case _:
+                raise ValueError(f"unknown specifier \\{code}")
+        out.append(f"(?P<{_FRACTIONS.get(code, code)}>{field})")
     _check_used(used)
     return "".join(out), names
 
@@ -308,23 +310,43 @@ def _check_used(used: Mapping[str, str]) -> None:
         raise ValueError("12-hour clock without AM/PM, or the other way round")
 
 
+def _in_braces(pattern: str, at: int, code: str) -> str:
+    """Return the content of the braces at `at`, after the specifier `code`.  Raises `ValueError` if there are none."""
+    end = pattern.find("}", at)
+    if pattern[at : at + 1] != "{" or end < 0:
+        raise ValueError(f"\\{code} needs braces")
+    return pattern[at + 1 : end]
+
+
 def _nanoseconds(parts: dict[str, str], names: dict[str, list[str]]) -> int | None:
     """Return the time since the epoch that the matched parts of a string state; None if there is no such date.
 
     `parts` has the text matched by each specifier, by its letter (`f3` to `ft`: the fraction of a second); `names`
     has the words that a list in the pattern allows, by its letter.
     """
-    from exhume.formats.clp_s.write.timestamps import days_from_civil, epoch_unit, zone_seconds
+    from exhume.formats.clp_s.write.timestamps import epoch_unit, zone_seconds
 
     # A number of seconds, or of parts of them, is the time itself.
-    fraction = next((parts[name] for name in ("f3", "f6", "f9", "fx", "ft") if name in parts), "")
+    fraction = next((parts[name] for name in _FRACTIONS.values() if name in parts), "")
     nanoseconds = int(fraction.ljust(9, "0"))
     for code in ("P", *_EPOCH_UNITS):
         if code in parts:
             value = int(parts[code])
             unit = epoch_unit(value)[1] if code == "P" else _EPOCH_UNITS[code]
             return value * unit + (-nanoseconds if parts[code].startswith("-") else nanoseconds)
-    # The date.
+    days, clock = _days(parts, names), _clock(parts)
+    # A zone is an offset from UTC or a name of UTC (see `_FIELDS`).
+    zone = names["zone"][0] if "zone" in names else parts.get("Z", "").lstrip(" UTCGM")  # `UTC+02:00` is `+02:00`
+    offset = zone_seconds(zone) if zone[:1] in ("+", "-", "−") and len(zone) > 2 else 0
+    if days is None or clock is None or offset is None:
+        return None
+    return (days * 86_400 + clock - offset) * NANOSECONDS + nanoseconds
+
+
+def _days(parts: dict[str, str], names: dict[str, list[str]]) -> int | None:
+    """Return the date that the parts (see `_nanoseconds`) state, in days since 1970; None if there is no such date."""
+    from exhume.formats.clp_s.write.timestamps import days_from_civil
+
     year = int(parts.get("Y") or 1970)
     if "y" in parts:
         short = int(parts["y"])
@@ -335,9 +357,16 @@ def _nanoseconds(parts: dict[str, str], names: dict[str, list[str]]) -> int | No
         return None
     days = days_from_civil(year, month, day)
     following = days_from_civil(year + month // 12, month % 12 + 1, 1)  # the first day of the next month
-    if days >= following or ("A" in parts and names["A"].index(parts["A"]) != (days + 4) % 7):
+    if days >= following:
         return None
-    # The time of day.
+    weekday = (days + 4) % 7  # from Sunday: 1970 began on a Thursday
+    if "A" in parts and names["A"].index(parts["A"]) != weekday:
+        return None
+    return days
+
+
+def _clock(parts: dict[str, str]) -> int | None:
+    """Return the time of day that the parts (see `_nanoseconds`) state, in seconds; None if there is no such time."""
     hour = int(parts.get("H") or parts.get("k") or 0)
     for code in ("I", "l"):
         if code in parts:
@@ -349,14 +378,7 @@ def _nanoseconds(parts: dict[str, str], names: dict[str, list[str]]) -> int | No
     second = int(parts.get("S") or parts.get("s") or parts.get("J") or 0)
     if hour > 23 or minute > 59 or second > 60:
         return None
-    # The offset from UTC.
-    zone = names["zone"][0] if "zone" in names else parts.get("Z", "").lstrip(" UTCGM")  # `UTC+02:00` is `+02:00`
-    # Other zones are names of UTC (see `_FIELDS`).
-    offset = zone_seconds(zone) if zone[:1] in ("+", "-", "−") and len(zone) > 2 else 0
-    if offset is None:
-        return None
-    clock = hour * 3600 + minute * 60 + min(second, 59)  # a leap second is taken for the second before
-    return (days * 86_400 + clock - offset) * 10**9 + nanoseconds
+    return hour * 3600 + minute * 60 + min(second, 59)  # a leap second is taken for the second before
 
 
 __all__ = ["instant_value", "parse_with_pattern"]

@@ -30,7 +30,7 @@ from exhume.formats.clp_s.query.operand import (
     Operand,
     compare,
 )
-from exhume.formats.clp_s.query.tree import EQUAL, GREATER, GREATER_EQUAL, LESS, LESS_EQUAL, Column, Dialect, Key
+from exhume.formats.clp_s.query.tree import EQUAL, GREATER_EQUAL, LESS, LESS_EQUAL, Column, Dialect, Key
 from exhume.formats.clp_s.query.wildcard import Wildcard
 
 LITERAL_TYPES: Final = {
@@ -263,10 +263,11 @@ def _test_range(test: ColumnTest, ranges: Sequence[tuple[TimestampRange, Column]
     op = test.op
     if op == EQUAL:
         return None if begin <= value <= end else False
-    if op in (LESS, LESS_EQUAL):
-        return True if compare(op, end, value) else None if compare(op, begin, value) else False
-    assert op in (GREATER, GREATER_EQUAL)
-    return True if compare(op, begin, value) else None if compare(op, end, value) else False
+    # If the most unlikely time of the range matches, all do; if the likeliest does not, none does.
+    likeliest, most_unlikely = (begin, end) if op in (LESS, LESS_EQUAL) else (end, begin)
+    if compare(op, most_unlikely, value):
+        return True
+    return None if compare(op, likeliest, value) else False
 
 
 class RangeFilters:

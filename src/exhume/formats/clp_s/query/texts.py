@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from typing import Final
 
 from exhume.formats.clp_s.layout_packed import Marks
@@ -146,31 +147,29 @@ def split_pattern(pattern: bytes, dialect: TextDialect) -> list[_Token]:
 def _token(value: bytes, start: int, end: int, definite: bool, dialect: TextDialect) -> _Token:
     """Return the token `[start, end)` of a pattern with each kind that its value could be stored as.
 
-    `definite`: it is a variable, not static text.  The last two arguments of `_Token` are `star_inside` and
-    `dictionary_only`.
+    `definite`: it is a variable, not static text.
     """
     star_inside = b"*" in value[1:-1]
     core = dialect is TextDialect.CORE
     if value == b"*":
-        return _Token(start, end, value, (STATIC,), False, False)
-    if not definite:
-        if not core:
-            # Integer and dictionary variables share a placeholder here.
-            return _Token(start, end, value, (STATIC, DICTIONARY, FLOAT), star_inside, False)
+        kinds = [STATIC]
+    elif definite:
+        bare = value.removeprefix(b"*").removesuffix(b"*")
+        if encode_integer_variable(bare, dialect) is None and encode_float_variable(bare, dialect) is None:
+            kinds = [DICTIONARY]
+        else:
+            kinds = [INTEGER, FLOAT, DICTIONARY] if core else [DICTIONARY, FLOAT]
+    elif core:
         kinds = [STATIC]
         if _INTEGER_LIKE.match(value):
             kinds.append(INTEGER)
         if _FLOAT_LIKE.match(value):
             kinds.append(FLOAT)
         kinds.append(DICTIONARY)
-        return _Token(start, end, value, tuple(kinds), star_inside, len(kinds) == 2)  # 2: static or dictionary
-    # Without stars at the ends, is it a number?
-    bare = value[value[:1] == b"*" : len(value) - (len(value) > 1 and value[-1:] == b"*")]
-    number = encode_integer_variable(bare, dialect) is not None or encode_float_variable(bare, dialect) is not None
-    if not number:
-        return _Token(start, end, value, (DICTIONARY,), star_inside, True)
-    kinds = [INTEGER, FLOAT, DICTIONARY] if core else [DICTIONARY, FLOAT]
-    return _Token(start, end, value, tuple(kinds), star_inside, False)
+    else:  # integer and dictionary variables share a placeholder here
+        kinds = [STATIC, DICTIONARY, FLOAT]
+    dictionary_only = kinds in ([DICTIONARY], [STATIC, DICTIONARY])
+    return _Token(start, end, value, tuple(kinds), star_inside, dictionary_only)
 
 
 class TextSearch:
@@ -223,12 +222,8 @@ class TextSearch:
         candidates: list[StringCandidate] = []
         seen: set[StringCandidate] = set()
         # Look up the log type and the variables of each combination.
-        for number in range(combinations):
-            reading: list[str] = []  # a kind for each token, by the digits of `number`
-            for options in choices:
-                number, choice = divmod(number, len(options))
-                reading.append(options[choice])
-            part = self._part(stars, tokens, reading)
+        for backwards in product(*reversed(choices)):  # so that the kind of the first token changes most often
+            part = self._part(stars, tokens, backwards[::-1])
             if part is None:
                 continue
             if part.log_type == b"*":  # all log types: only the decoded text decides
@@ -282,28 +277,16 @@ class TextSearch:
             part.log_type.append(byte)
 
     def _variable(self, part: _Part, token: _Token, kind: str) -> bool:
-        """Add a token, as a variable of this kind, to the log type of `part`; False if no entry matches."""
+        """Add a token, as a variable of this kind, to the log type of `part`; False if no entry matches.
+
+        `kind` counts only for a token with stars; without, the value itself determines the kind.
+        """
         part.verify = True
-        # Without a star, the value is known: it is encoded as it would be when it is stored, whatever `kind` is.
         if not token.wild:
-            number = encode_integer_variable(token.value, self.dialect)
-            if number is not None:
-                part.log_type += self._placeholder(INTEGER)
-                part.variables.append(frozenset((number,)))
-                return True
-            number = encode_float_variable(token.value, self.dialect)
-            if number is not None:
-                part.log_type += self._placeholder(FLOAT)
-                part.variables.append(frozenset((number,)))
-                return True
-            # An exact lookup: whatever backslashes are left stand for themselves.
-            text = token.value if self.raw_lookup else unescape_pattern(token.value)
-            words = self._matching_variables(re.sub(rb"([*?\\])", rb"\\\1", text))
-            if not words:
-                return False
-            part.log_type += self._placeholder(DICTIONARY)
+            kind, words = self._encoded(token.value)
+            part.log_type += self._placeholder(kind)
             part.variables.append(words)
-            return True
+            return bool(words)
         # With stars at the ends, more static text may be at the ends of the token, too.
         if token.star_first:
             part.log_type += b"*"
@@ -317,6 +300,21 @@ class TextSearch:
         if token.star_last:
             part.log_type += b"*"
         return True
+
+    def _encoded(self, value: bytes) -> tuple[str, frozenset[int]]:
+        """Return the kind of a variable without a star, and its possible words: it is encoded as when it is stored.
+
+        No words: the dictionary does not have it.
+        """
+        number = encode_integer_variable(value, self.dialect)
+        if number is not None:
+            return INTEGER, frozenset((number,))
+        number = encode_float_variable(value, self.dialect)
+        if number is not None:
+            return FLOAT, frozenset((number,))
+        # An exact lookup: whatever backslashes are left stand for themselves.
+        text = value if self.raw_lookup else unescape_pattern(value)
+        return DICTIONARY, self._matching_variables(re.sub(rb"([*?\\])", rb"\\\1", text))
 
     def _placeholder(self, kind: str) -> bytes:
         """Return the byte that stands for a variable of this kind in log types."""

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 REPEATED: Final = "values of keys that a record has twice"
 NO_NUMBER: Final = "floats that are no numbers"
 EXACT: Final = 1 << 53
-"""2^53: up to here float64 holds every integer."""
+"""Up to this (and down to its negative) float64 can represent every integer."""
 
 RowNumbers = range | Sequence[int]
 """Rows of a table by number: a range, or a list, such as the rows that a search found."""
@@ -132,19 +132,21 @@ class ColumnMaker:
         """
         item, pieces = self.item, []
         for start, part in parts:
-            runs = [node for node in item.nodes if node in part.data.layout.runs] if part.data.layout.runs else ()
+            arrays = part.data.layout.runs  # most tables have no structured array
+            runs = [node for node in item.nodes if node in arrays] if arrays else ()
             found = [part.columns[node] for node in item.nodes if node in part.columns]
             if runs:
                 pieces.append(ColumnPiece(part, start, None, runs[0]))
             elif found:
                 pieces.append(ColumnPiece(part, start, part.data.column_at(found[-1]), -1))
-            if runs or found:
-                rows = len(part.rows)
-                if len(runs) + len(found) > 1:
-                    self.lost[REPEATED] += (len(runs) + len(found) - 1) * rows
-                column = pieces[-1].column
-                if item.mixed and (column is None or column.type not in _STRINGS):
-                    self.lost[MIXED] += rows
+            else:
+                continue
+            rows = len(part.rows)
+            if len(runs) + len(found) > 1:
+                self.lost[REPEATED] += (len(runs) + len(found) - 1) * rows
+            column = pieces[-1].column
+            if item.mixed and (column is None or column.type not in _STRINGS):
+                self.lost[MIXED] += rows
         return pieces
 
     # -- columns of fixed width -----------------------------------------------------------------------------------
@@ -315,8 +317,9 @@ class ColumnMaker:
         else:
             lines, fault = program.lines(rows)
             text, sizes = b"".join(lines), [len(line) for line in lines]
-        if fault is not None:  # (kind, index of the operation, row, bad value)
-            raise data.column_at(owners[fault[1]]).failure(fault)
+        if fault is not None:
+            _, operation, _, _ = fault  # (kind, index of the operation, row, bad value)
+            raise data.column_at(owners[operation]).failure(fault)
         return text, sizes
 
 

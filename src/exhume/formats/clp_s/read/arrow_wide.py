@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 ROWS: Final = 1024
 """Rows of a table whose values are turned into objects at a time."""
 
+_LEAVE, _READ, _ODD = b"\0", b"\1", b"\2"
+"""What to do with a table of a run, as the kernel has it; it turns `_READ` into `_ODD` for a table to be read alone."""
+
 LEAST: Final = 4
 """Number of small tables from which on one call of the kernel reads all of them: for fewer the call costs more."""
 
@@ -138,16 +141,16 @@ def _gathered(
     cannot be decoded, without its position.
     """
     source = RunSource(archive, archive.stream_span(together.entries.stream_ids[first]), sum(together.rows[first:stop]))
-    # By table: 1 to read it; the kernel turns that into 2 for an odd one, which has to be read alone.  Then all types
-    # are read again, because those that were read before such a table was noticed have values of it.
-    chosen, odd = bytearray(b"\1" * (stop - first)), True
+    # The kernel marks odd tables, which have to be read alone, in `chosen`.  Then all types are read again, because
+    # those that were read before such a table was noticed have values of it.
+    chosen, odd = bytearray(_READ * (stop - first)), True  # a byte for each table
     columns: dict[int, Column] = {}
     while odd:
         columns = {
             kind: together.gathered(source, first, stop, chosen, kind, nodes).column for kind, nodes in wanted.items()
         }
-        odd = 2 in chosen
-        chosen = chosen.replace(b"\2", b"\0")
+        odd = _ODD in chosen
+        chosen = chosen.replace(_ODD, _LEAVE)
     # The values of a type are those of all tables in sequence: each table takes as many of them as it has rows.
     values = {kind: iter(_objects(column)) for kind, column in columns.items()}
     entries, types, name_of = (
@@ -192,8 +195,9 @@ def _values(source: Source, rows: RowNumbers, nodes: frozenset[int]) -> dict[int
             if node in nodes:
                 program, owners = run_program(part, node)
                 lines, fault = program.lines(part.rows)
-                if fault is not None:  # (kind, index of the operation, row, bad value)
-                    raise part.data.column_at(owners[fault[1]]).failure(fault)
+                if fault is not None:
+                    _, operation, _, _ = fault  # (kind, index of the operation, row, bad value)
+                    raise part.data.column_at(owners[operation]).failure(fault)
                 found[node] = list(map(_utf8, lines))
     return found
 

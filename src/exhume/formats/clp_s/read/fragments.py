@@ -118,6 +118,16 @@ class Fragments:
         return (0, 3, 2) if NodeType.DELTA_INTEGER in types else (0, 3, 1)
 
 
+class _DamagedError(Exception):
+    """A structure is damaged, so that it cannot be used."""
+
+
+def _check_end(content: bytes, end: int) -> None:
+    """Raise `_DamagedError` if a structure that was parsed up to `end` is not all of its content."""
+    if end != len(content):
+        raise _DamagedError
+
+
 class Finder:
     """Searches for the parts of one archive and accounts for the bytes that it skips.
 
@@ -162,8 +172,9 @@ class Finder:
                 # Of another directory: neither its header nor its list of sections describes these files.
                 raise ValueError(checks.FOREIGN_HEADER.title)
         except (ExhumeError, ValueError) as error:
-            known = found.header is not None and found.header.files_base <= self._source.size
-            base = found.header.files_base if found.header is not None and known else 0
+            base = found.header.files_base if found.header is not None else 0
+            if base > self._source.size:
+                base = 0
             lost = self._source.span(HEADER_SIZE, max(base, HEADER_SIZE + used))
             self._report.add_span(lost, Outcome.LOST, "metadata packets", str(getattr(error, "message", error)))
             self._report.add_lost("metadata packets")
@@ -240,26 +251,23 @@ class Finder:
         start = at.get("/schema_tree")
         if start is None:
             return False
-        # Decode the three structures; each one has to be complete and undamaged.
-        tree, used, whole = self._decode(start, self._limits.structure_size)
-        where = start.part(0, used).span
         try:
-            parsed, end = layout.parse_schema_tree(tree, where.in_payload(0, len(tree)))
-            if not whole or end != len(tree):
-                return False
-            ids_at = at.get("/schema_ids", self._following(start.part(0, used)))
-            ids, ids_used, whole = self._decode(ids_at, self._limits.structure_size)
-            ids_span = ids_at.part(0, ids_used).span
+            tree, place = self._structure(start)  # a tree above the limits ends the salvage
+        except _DamagedError:
+            return False
+        try:
+            tree_span = place.span
+            parsed, end = layout.parse_schema_tree(tree, tree_span.in_payload(0, len(tree)))
+            _check_end(tree, end)
+            ids, place = self._structure(at.get("/schema_ids", self._following(place)))
+            ids_span = place.span
             schemas, _, end = layout.parse_schema_map(ids, ids_span.in_payload(0, len(ids)))
-            if not whole or end != len(ids):
-                return False
-            tables_at = at.get("/table_metadata", self._following(ids_at.part(0, ids_used)))
-            tables, tables_used, whole = self._decode(tables_at, self._limits.structure_size)
-            tables_span = tables_at.part(0, tables_used).span
+            _check_end(ids, end)
+            tables, place = self._structure(at.get("/table_metadata", self._following(place)))
+            tables_span = place.span
             metadata, end = layout.parse_table_metadata(tables, tables_span.in_payload(0, len(tables)))
-            if not whole or end != len(tables):
-                return False
-        except ExhumeError:
+            _check_end(tables, end)
+        except (ExhumeError, _DamagedError):
             return False
         # Schemas without a valid layout are left out, with their tables.
         found.tree, found.parsed_tree = tree, parsed
@@ -270,10 +278,20 @@ class Finder:
             found.schema_ids = build_schema_map(found.schemas.values())
             self._report.add_lost("schemas", len(schemas) - len(found.schemas))
         found.table_metadata, found.tables = tables, metadata
-        for name, span in (("schema tree", where), ("schema map", ids_span), ("table metadata", tables_span)):
+        for name, span in (("schema tree", tree_span), ("schema map", ids_span), ("table metadata", tables_span)):
             self._report.add_span(span, Outcome.RECOVERED, name)
-        self._dictionaries(found, at, self._following(tables_at.part(0, tables_used)))
+        self._dictionaries(found, at, self._following(place))
         return True
+
+    def _structure(self, place: StoredRange) -> tuple[bytes, StoredRange]:
+        """Decompress the structure that starts at a place: `(content, its stored bytes)`.
+
+        Raises `_DamagedError` if its frame is not complete.
+        """
+        content, used, whole = self._decode(place, self._limits.structure_size)
+        if not whole:
+            raise _DamagedError
+        return content, place.part(0, used)
 
     def _dictionaries(self, found: Fragments, at: dict[str, StoredRange], follows: StoredRange) -> None:
         """Add the three dictionaries to `found`, and set the place of its streams.

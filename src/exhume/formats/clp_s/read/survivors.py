@@ -61,6 +61,22 @@ class Partial(NamedTuple):
         return TableEntry(table.index, table.stream_id, table.start, self.end, schema_id, table.num_messages)
 
 
+class _Place(NamedTuple):
+    """Where a stream is stored: bytes `[start, end)` of the source."""
+
+    start: int
+    end: int
+    is_last: bool  # the last stream: other bytes may follow it before `end`
+
+    def ends_at(self, used: int) -> bool:
+        """Whether frames of `used` stored bytes are all of the stream."""
+        return self.is_last or self.start + used == self.end
+
+    def end_after(self, used: int) -> int:
+        """The end of the stored bytes, if frames of `used` bytes can be decompressed: the last stream ends there."""
+        return self.start + used if self.is_last else self.end
+
+
 class _Stream(NamedTuple):
     """A stream as far as it can be decompressed: its tables, and which of them are complete.
 
@@ -76,8 +92,12 @@ class _Stream(NamedTuple):
 
 
 def payload_of(tables: list[TableEntry], payload: Buffer) -> Payload:
-    """A stream of these tables, which are back to back in the payload."""
+    """Return the payload of a stream with these tables, which are back to back in it."""
     return [table.end - table.start for table in tables], whole(payload)[1]
+
+
+_NOTHING = payload_of([], b"")
+"""Nothing to compress: the stream is copied as it is stored."""
 
 
 def _are_back_to_back(tables: list[TableEntry], size: int) -> bool:
@@ -120,16 +140,16 @@ class Streams:
         The frames are those that are stored if nothing else is in the stream, else they are compressed again.  Up to
         `jobs` threads read and compress; the outcome of each stream is reported when the next one is requested.
         """
-        under_way: deque[_Stream] = deque()  # streams that were read and are being compressed, in order
+        in_progress: deque[_Stream] = deque()  # streams that were read and are being compressed, in order
 
         def payloads() -> Iterator[Payload]:
-            """Yield the payloads to compress, and note the stream of each in `under_way`."""
+            """Yield the payloads to compress, and note the stream of each in `in_progress`."""
             for one, payload in map_ordered(self._read, range(len(self._streams)), jobs, ahead=jobs):
-                under_way.append(one)
+                in_progress.append(one)
                 yield payload
 
         for number, frames in enumerate(Framing().several(payloads(), jobs)):
-            one = under_way.popleft()
+            one = in_progress.popleft()
             yield self._entries(one), frames if one.stored is None else one.stored
             deque(frames, maxlen=0)  # takes the frames that the caller did not, so that the next stream can follow
             if number in self._spools:
@@ -173,87 +193,86 @@ class Streams:
 
         The payload is empty if all bytes are intact: the stream is then copied as it is stored.
         """
-        stream, source, limits = self._streams[number], self._source, self._limits
-        # `start` to `end`: where the stream is stored; after the last one, there may be other bytes before `end`.
-        start = self._base + stream.offset
-        last = number + 1 == len(self._streams)
-        end = self._end if last else self._base + self._streams[number + 1].offset
+        stream, source = self._streams[number], self._source
+        place = self._place(number)
         most = stream.size + WINDOW  # stored bytes are hardly more than their content
-        is_large = max(stream.size, min(end - start, most)) > limits.payload_size
+        is_large = max(stream.size, min(place.end - place.start, most)) > self._limits.payload_size
         if is_large or stream.size >= MEASURED:
-            budget = limits.expansion_budget(end - start) if is_large else limits.payload_size
-            found = self._intact(number, start, end, budget)
+            limits = self._limits
+            budget = limits.expansion_budget(place.end - place.start) if is_large else limits.payload_size
+            found = self._intact(number, place, budget)
             if found is not None:
-                return found, payload_of([], b"")
+                return found, _NOTHING
         if is_large:
-            return self._read_large(number, start, end)
+            return self._read_large(number, place)
         parts: list[bytes] = []
-        data, used, intact = b"", 0, False
-        if start < source.size:
+        data, used, end, intact = b"", 0, place.end, False
+        if place.start < source.size:
             # `used` and `intact` of the last part count: stored bytes that were decompressed, and whether no damage
             # follows.
-            data = source.read_up_to(start, min(max(0, end - start), most))
+            data = source.read_up_to(place.start, min(max(0, place.end - place.start), most))
             for used, part, intact in zstd_survivors(data, max_size=most):  # noqa: B007 - those of the last are needed
                 parts.append(part)
-            end = start + used if last else end
+            end = place.end_after(used)
         size = sum(map(len, parts))
         tables = self._tables.get(number, [])
-        kept = self._whole(tables, size)
-        intact = intact and kept == tables and _are_back_to_back(tables, size)
-        # The last stream may be followed by other bytes: it ends with its last frame.
-        if intact and (last or used == end - start):
-            return _Stream(tables, kept, None, size, end, [data[:used]]), payload_of([], b"")
+        if intact and place.ends_at(used) and self._is_complete(tables, size):
+            return _Stream(tables, tables, None, size, end, [data[:used]]), _NOTHING
         payload = memoryview(b"".join(parts))
-        cut = self._cut(tables, size)
+        kept, cut = self._whole(tables, size), self._cut(tables, size)
         partial = None if cut is None else self._columns(cut, payload[cut.start :])
-        places = self._places(kept, partial)
-        content = b"".join(payload[start:stop] for start, stop in places)
-        made = [stop - start for start, stop in places], whole(content)[1]
+        ranges = self._ranges(kept, partial)
+        content = b"".join(payload[start:stop] for start, stop in ranges)
+        made = [stop - start for start, stop in ranges], whole(content)[1]
         return _Stream(tables, kept, partial, size, end), made
 
-    def _intact(self, number: int, start: int, end: int, most: int) -> _Stream | None:
-        """A stream of at most `most` bytes that decompresses without errors, checked without keeping it; else None."""
-        source, used, size = self._source, 0, 0
+    def _place(self, number: int) -> _Place:
+        """Return where the stream `number` is stored: up to the next one, or to the end of the section."""
+        is_last = number + 1 == len(self._streams)
+        end = self._end if is_last else self._base + self._streams[number + 1].offset
+        return _Place(self._base + self._streams[number].offset, end, is_last)
+
+    def _intact(self, number: int, place: _Place, most: int) -> _Stream | None:
+        """Return a stream that decompresses without errors to at most `most` bytes, without keeping them; else None."""
+        source, start, used, size = self._source, place.start, 0, 0
         try:
-            for used, part in zstd_measured(source.chunks(start, min(end, source.size))):  # noqa: B007
+            for used, part in zstd_measured(source.chunks(start, min(place.end, source.size))):  # noqa: B007
                 size += part
                 if size > most:
                     return None
         except ExhumeError:  # reported where the remainder is decompressed
             return None
-        last = number + 1 == len(self._streams)
         tables = self._tables.get(number, [])
-        if self._whole(tables, size) != tables or not _are_back_to_back(tables, size):
-            return None
-        if not (last or used == end - start):
+        if not place.ends_at(used) or not self._is_complete(tables, size):
             return None
         return _Stream(tables, tables, None, size, start + used, source.chunks(start, start + used))
 
-    def _read_large(self, number: int, start: int, end: int) -> tuple[_Stream, Payload]:
-        """A damaged stream that is too large for memory, decompressed into a file as far as possible."""
-        source, most = self._source, self._limits.expansion_budget(end - start)
+    def _read_large(self, number: int, place: _Place) -> tuple[_Stream, Payload]:
+        """Decompress a damaged stream that is too large for memory into a file, as far as possible (see `_read`)."""
+        source, start, most = self._source, place.start, self._limits.expansion_budget(place.end - place.start)
         spool = self._spools[number] = scratch_file(self._scratch)
         used = size = 0
-        is_whole = False
+        intact = False
         with suppress(CodecError, UnsupportedFeatureError):
             # Damage ends the loop: the file keeps the bytes before it.
-            for at, part, is_whole in zstd_stream(source.chunks(start, min(end, source.size)), STEP):  # noqa: B007
+            for at, part, intact in zstd_stream(source.chunks(start, min(place.end, source.size)), STEP):  # noqa: B007
                 used, size = at, size + spool.write(part)
                 if size > most:
                     raise over_budget("zstd", most)
         spool.flush()
-        tables = self._tables.get(number, [])
+        tables, end = self._tables.get(number, []), place.end_after(used)
+        if intact and place.ends_at(used) and self._is_complete(tables, size):
+            return _Stream(tables, tables, None, size, end, source.chunks(start, start + used)), _NOTHING
         kept, cut = self._whole(tables, size), self._cut(tables, size)
         partial = None
         if cut is not None:
             with mmap.mmap(spool.fileno(), size, access=mmap.ACCESS_READ) as mapped, memoryview(mapped) as data:
                 partial = self._columns(cut, data[cut.start :])
-        last = number + 1 == len(self._streams)
-        stop = start + used if last else end
-        is_whole = is_whole and kept == tables and _are_back_to_back(tables, size)
-        if is_whole and (last or used == end - start):
-            return _Stream(tables, kept, None, size, stop, source.chunks(start, start + used)), payload_of([], b"")
-        return _Stream(tables, kept, partial, size, stop), in_file(self._places(kept, partial), spool)
+        return _Stream(tables, kept, partial, size, end), in_file(self._ranges(kept, partial), spool)
+
+    def _is_complete(self, tables: list[TableEntry], size: int) -> bool:
+        """Whether all tables of a stream can be read, and nothing else is in its `size` bytes."""
+        return self._whole(tables, size) == tables and _are_back_to_back(tables, size)
 
     def _sound(self, tables: list[TableEntry]) -> Iterator[TableEntry]:
         """Yield the tables with a valid place whose schema survived."""
@@ -267,10 +286,12 @@ class Streams:
         """Return the table that is only partly in the first `size` bytes of the stream; None if there is none."""
         return next((table for table in self._sound(tables) if table.start < size < table.end), None)
 
-    def _places(self, kept: list[TableEntry], partial: Partial | None) -> list[tuple[int, int]]:
+    def _ranges(self, kept: list[TableEntry], partial: Partial | None) -> list[tuple[int, int]]:
         """Return the ranges of the payload to write: the kept tables, and the columns of a partial one if wanted."""
-        places = [(table.start, table.end) for table in kept]
-        return [*places, (partial.table.start, partial.end)] if partial is not None and self._is_partial else places
+        ranges = [(table.start, table.end) for table in kept]
+        if partial is not None and self._is_partial:
+            ranges.append((partial.table.start, partial.end))
+        return ranges
 
     def _columns(self, table: TableEntry, data: memoryview) -> Partial | None:
         """Return the complete columns of a cut table as a table of their own.

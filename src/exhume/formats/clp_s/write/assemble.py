@@ -23,6 +23,7 @@ from exhume.formats.clp_s.write.encoder import Encoder, Frames
 from exhume.formats.clp_s.write.options import WriterOptions
 from exhume.formats.clp_s.write.timestamps import TimestampPatterns
 from exhume.io.output.atomic import AtomicDirectory, AtomicFile
+from exhume.tuples import NamedTuple
 
 _SMALL: Final = 16
 """Items up to which `largest_first` leaves a range to the insertion sort; the number is upstream's."""
@@ -69,36 +70,23 @@ def parts_of_archive(
     for numbers, found in zip((sizes, rows), encoder.sizes(), strict=True):
         numbers.frombytes(found)
     plan = plan_streams(sizes, options.min_table_size)
-    if plan and not any(size for _, size in plan):
+    if plan and not any(stream.size for stream in plan):
         raise WriterError("an archive with only empty records requires log order: clp-s cannot read it otherwise")
 
-    # The payloads to compress: the three dictionaries, then the packed streams.
-    framing = Framing(options.level)
-    dictionaries = [encoder.dictionary(which) for which in range(3)]  # (entries, bytes)
-    payloads: list[Payload]
-    payloads = [([size], partial(encoder.entries, which)) for which, (_, size) in enumerate(dictionaries)]
-    payloads += [(_column_sizes(encoder, tables), partial(encoder.columns, tables)) for tables, _ in plan]
     # The header and the metadata section come first but are known last: sections can be written only after they exist,
     # so they are collected compressed (a fraction of the encoder's memory).
-    done = framing.several(payloads, options.jobs)
-    entries = [Frames(folder) for _ in dictionaries]
-    for spooled, (count, _) in zip(entries, dictionaries, strict=True):
-        spooled.add([NUM_ENTRIES.pack(count)])
-        spooled.add(next(done))
-    streams: list[tuple[int, int]] = []  # offset in the section, and uncompressed size
-    packed = Frames(folder)
-    for frames, (_, size) in zip(done, plan, strict=True):
-        streams.append((packed.size, size))
-        packed.add(frames)
+    framing = Framing(options.level)
+    large, offsets = _compress(encoder, plan, framing, options.jobs, folder)
+    streams = [(offset, stream.size) for offset, stream in zip(offsets, plan, strict=True)]
     sections: list[Iterable[bytes]] = [
         [framing.one(build.build_schema_tree(encoder.nodes_list()))],
         [framing.one(build.build_schema_ids(encoder.schema(number)[:2] for number in range(len(sizes))))],
         [framing.one(build.build_table_metadata(streams, _tables(plan, sizes, rows)))],
     ]
     stored = [sum(map(len, pieces)) for pieces in sections]
-    for spooled in (*entries, packed):
-        sections.append(spooled)
-        stored.append(spooled.size)
+    for frames in large:
+        sections.append(frames)
+        stored.append(frames.size)
     metadata = framing.one(
         build.build_metadata(
             stored,
@@ -111,28 +99,60 @@ def parts_of_archive(
     return header + metadata, sections
 
 
+class PlannedStream(NamedTuple):
+    """The tables of one packed stream, by number, in stored order; their total size in bytes."""
+
+    tables: list[int]
+    size: int
+
+
+def _compress(
+    encoder: Encoder, plan: Sequence[PlannedStream], framing: Framing, jobs: int, folder: Path | None
+) -> tuple[list[Frames], list[int]]:
+    """Compress the three dictionaries and the packed streams, with `jobs` threads; `folder` is for temporary files.
+
+    Returns their four sections, and the offset of each packed stream in the last one.
+    """
+    dictionaries = [encoder.dictionary(which) for which in range(3)]  # (number of entries, bytes)
+    payloads: list[Payload]
+    payloads = [([size], partial(encoder.entries, which)) for which, (_, size) in enumerate(dictionaries)]
+    payloads += [(_column_sizes(encoder, tables), partial(encoder.columns, tables)) for tables, _ in plan]
+    done = framing.several(payloads, jobs)  # the frames of each payload, in the same order
+    sections = [Frames(folder) for _ in dictionaries]
+    for section, (count, _) in zip(sections, dictionaries, strict=True):
+        section.add([NUM_ENTRIES.pack(count)])
+        section.add(next(done))
+    packed = Frames(folder)
+    offsets = []
+    for frames in done:
+        offsets.append(packed.size)
+        packed.add(frames)
+    return [*sections, packed], offsets
+
+
 def _column_sizes(encoder: Encoder, tables: Iterable[int]) -> Iterator[int]:
-    """Bytes of each column of tables that are back to back."""
+    """Yield the bytes of each column of these tables, in stored order."""
     for number in tables:
-        yield from encoder.schema(number)[3]
+        _, _, _, sizes = encoder.schema(number)
+        yield from sizes
 
 
 def _tables(
-    plan: Iterable[tuple[list[int], int]], sizes: Sequence[int], rows: Sequence[int]
+    plan: Iterable[PlannedStream], sizes: Sequence[int], rows: Sequence[int]
 ) -> Iterator[tuple[int, int, int, int]]:
     """Yield `(stream, offset in it, schema id, records)` of each table, in stored order.
 
-    `plan` is the result of `plan_streams`; `sizes` and `rows` are by table.
+    `sizes` and `rows` are by table number, which is also its schema id.
     """
-    for stream, (numbers, _) in enumerate(plan):
+    for number, stream in enumerate(plan):
         offset = 0
-        for number in numbers:
-            yield stream, offset, number, rows[number]
-            offset += sizes[number]
+        for table in stream.tables:
+            yield number, offset, table, rows[table]
+            offset += sizes[table]
 
 
-def plan_streams(sizes: Sequence[int], min_table_size: int) -> list[tuple[list[int], int]]:
-    """Distribute tables to packed streams, largest tables first; return `(table numbers, total size)` of each stream.
+def plan_streams(sizes: Sequence[int], min_table_size: int) -> list[PlannedStream]:
+    """Distribute tables to packed streams, largest tables first.
 
     Args:
         sizes: Size of each table.
@@ -141,21 +161,21 @@ def plan_streams(sizes: Sequence[int], min_table_size: int) -> list[tuple[list[i
     A table without bytes (records of nothing but nulls) joins an existing stream: upstream cannot read a last stream
     that is empty.
     """
-    plan: list[tuple[list[int], int]] = []
-    numbers: list[int] = []  # tables of the current stream
+    plan: list[PlannedStream] = []
+    tables: list[int] = []  # of the current stream
     total = 0  # their bytes
-    for number in largest_first(sizes):
-        size = sizes[number]
-        if not size and not numbers and plan:
-            plan[-1][0].append(number)
+    for table in largest_first(sizes):
+        size = sizes[table]
+        if not size and not tables and plan:
+            plan[-1].tables.append(table)
             continue
-        numbers.append(number)
+        tables.append(table)
         total += size
         if total > min_table_size:
-            plan.append((numbers, total))
-            numbers, total = [], 0
-    if numbers:
-        plan.append((numbers, total))
+            plan.append(PlannedStream(tables, total))
+            tables, total = [], 0
+    if tables:
+        plan.append(PlannedStream(tables, total))
     return plan
 
 
@@ -166,52 +186,50 @@ def largest_first(sizes: Sequence[int]) -> list[int]:
     is not stable: with it, tables of equal size come out in the same order, and so do the records when printed.
     """
     items, order = array("Q", sizes), array("I", range(len(sizes)))
-    # The ranges that remain to be divided: (first, end, divisions until the heap sort, whether all sizes are equal).
+    # The ranges `[first, end)` that remain to be divided, as (first, end, divisions left, whether all sizes are equal).
+    # Upstream allows 2 * log2(items) divisions, then it uses a heap sort.
     ranges = [(0, len(items), 2 * max(len(items).bit_length() - 1, 0), False)]
     while ranges:
-        first, last, depth, alike = ranges.pop()
-        while last - first > _SMALL:
-            if not depth:  # upstream falls back to a heap sort; only hostile sizes get here
-                places = sorted(range(first, last), key=items.__getitem__, reverse=True)
-                order[first:last] = array("I", map(order.__getitem__, places))
-                items[first:last] = array("Q", map(items.__getitem__, places))
+        first, end, divisions, alike = ranges.pop()
+        while end - first > _SMALL:
+            if not divisions:  # only hostile sizes get here
+                places = sorted(range(first, end), key=items.__getitem__, reverse=True)
+                order[first:end] = array("I", map(order.__getitem__, places))
+                items[first:end] = array("Q", map(items.__getitem__, places))
                 break
-            depth -= 1
-            alike = alike or items[first : first + 1] * (last - first) == items[first:last]
-            cut = _turn(order, first, last) if alike else _partition(items, order, first, last)
-            ranges.append((cut, last, depth, alike))
-            last = cut
+            divisions -= 1
+            alike = alike or items[first : first + 1] * (end - first) == items[first:end]
+            cut = _turn(order, first, end) if alike else _partition(items, order, first, end)
+            ranges.append((cut, end, divisions, alike))  # the second part; this loop goes on with the first
+            end = cut
     # Insertion sort: stable from here on.
     return list(map(order.__getitem__, sorted(range(len(items)), key=items.__getitem__, reverse=True)))
 
 
-def _turn(order: array[int], first: int, last: int) -> int:
-    """Do what `_partition` does with items `[first, last)` of equal size, faster: it swaps them all.
+def _turn(order: array[int], first: int, end: int) -> int:
+    """Do what `_partition` does with items `[first, end)` of equal size, faster, and return the same cut.
 
-    Returns the same cut.
+    The middle item comes first, then all others in reverse: `_partition` swaps each pair of equal items.
     """
-    middle = first + (last - first) // 2
+    middle = first + (end - first) // 2
     order[first], order[middle] = order[middle], order[first]
-    order[first + 1 : last] = order[first + 1 : last][::-1]
-    return first + 1 + (last - first - 1) // 2
+    order[first + 1 : end] = order[first + 1 : end][::-1]
+    return first + 1 + (end - first - 1) // 2
 
 
-def _partition(items: array[int], order: array[int], first: int, last: int) -> int:
-    """Move the median of three of the items `[first, last)` to the front and divide the rest around it.
+def _partition(items: array[int], order: array[int], first: int, end: int) -> int:
+    """Move the median of three of the items `[first, end)` to the front and divide the rest around it.
 
     Returns where the second part begins.  `order` has the table of each item, and is swapped likewise.
     Which three, and how equal items are swapped, is as upstream does it: the order of equal items depends on it.
     """
-    a, b, c = first + 1, first + (last - first) // 2, last - 1
-    if items[a] > items[b]:
-        median = b if items[b] > items[c] else c if items[a] > items[c] else a
-    else:
-        median = a if items[a] > items[c] else c if items[b] > items[c] else b
+    three = (first + 1, first + (end - first) // 2, end - 1)
+    _, median, _ = sorted(three, key=items.__getitem__)
     items[first], items[median] = items[median], items[first]
     order[first], order[median] = order[median], order[first]
     # Larger items go to the first part, smaller ones to the second; equal ones stop both searches, and are swapped.
     pivot = items[first]
-    low, high = first + 1, last
+    low, high = first + 1, end
     while True:
         while items[low] > pivot:
             low += 1

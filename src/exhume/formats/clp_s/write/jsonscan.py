@@ -63,7 +63,7 @@ class ScanError(Exception):
 _SPACE: Final = re.compile(rb"[ \t\r\n]*")
 _PLAIN: Final = re.compile(rb'[^"\\\x00-\x1f]*')  # a run of a string without escapes
 _NUMBER: Final = re.compile(rb"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
-# What may be the beginning of a number, if the data end after it.
+# What may be the beginning of a number, if the data ends after it.
 _NUMBER_HEAD: Final = re.compile(rb"-?(?:0|[1-9][0-9]*)?(?:(?<=[0-9])\.[0-9]*)?(?:(?<=[0-9])[eE][+-]?[0-9]*)?")
 _HEX4: Final = re.compile(rb"[0-9A-Fa-f]{4}")
 _HEX: Final = frozenset(b"0123456789abcdefABCDEF")
@@ -104,7 +104,8 @@ class Scanner:
         array_start = 0  # start of that array
         array_key = (b"", False)  # its `key` and `broken`
         key, broken = b"", False  # of the next value
-        state = 0  # what comes next: 0 a value, 1 a key, 2 a comma or a closing bracket
+        want_value, want_key, want_end = 0, 1, 2  # what comes next; end: a comma or a closing bracket
+        state = want_value
         while True:
             at = self.skip_space(at)
             if at >= size:
@@ -112,13 +113,13 @@ class Scanner:
             if len(tokens) >= MAX_TOKENS:
                 raise ScanError(Status.TOO_LARGE, at)
             char = data[at]
-            if state == 2:  # after a value: a comma, or the end of the object or array
+            if state == want_end:
                 if not stack:
                     return at
-                if char == 0x2C:
-                    at, state = at + 1, 0 if stack[-1] else 1
+                if char == 0x2C:  # a comma
+                    at, state = at + 1, want_value if stack[-1] else want_key
                     continue
-                if char != (0x5D if stack[-1] else 0x7D):
+                if char != (0x5D if stack[-1] else 0x7D):  # not the bracket that closes the array or object
                     raise ScanError(Status.BAD_JSON, at)
                 at += 1
                 was_array = stack.pop()
@@ -130,28 +131,28 @@ class Scanner:
                 if not stack:
                     return at
                 continue
-            if state == 1:  # a key and its colon
-                if char != 0x22:
+            if state == want_key:  # a key and its colon
+                if char != 0x22:  # a quote
                     raise ScanError(Status.BAD_JSON, at)
                 key, broken, at = self._string(at + 1)
                 at = self.skip_space(at)
                 if at >= size:
                     raise ScanError(Status.MORE, at)
-                if data[at] != 0x3A:
+                if data[at] != 0x3A:  # a colon
                     raise ScanError(Status.BAD_JSON, at)
-                at, state = at + 1, 0
+                at, state = at + 1, want_value
                 continue
             # A value; a document is an object, or an array if these are accepted.
             if not stack and char != 0x7B and not (char == 0x5B and self.arrays):
                 raise ScanError(Status.NOT_OBJECT, at)
-            if char in (0x7B, 0x5B):
+            if char in (0x7B, 0x5B):  # an object or array begins
                 if len(stack) >= MAX_DEPTH:
                     raise ScanError(Status.TOO_DEEP, at)
                 start = at
                 at = self.skip_space(at + 1)
                 if at >= size:
                     raise ScanError(Status.MORE, at)
-                if data[at] == char + 2:  # the closing bracket: both are two codes apart
+                if data[at] == char + 2:  # empty: `}` is two codes after `{`, as `]` is after `[`
                     at += 1
                     if not mute:
                         if char == 0x7B:
@@ -162,7 +163,7 @@ class Scanner:
                             tokens.append(Token(Kind.ARRAY_TEXT, key, data[start:at], broken))
                     if not stack:
                         return at
-                    state = 2
+                    state = want_end
                 else:
                     if mute:
                         pass  # its text is part of the array's
@@ -171,14 +172,14 @@ class Scanner:
                     else:
                         tokens.append(Token(Kind.OPEN_OBJECT if char == 0x7B else Kind.OPEN_ARRAY, key, b"", broken))
                     stack.append(char == 0x5B)
-                    state = 1 if char == 0x7B else 0
+                    state = want_key if char == 0x7B else want_value
             else:
                 token, at = self._scalar(char, at)
                 if not mute:
                     token.key = key
                     token.broken |= broken
                     tokens.append(token)
-                state = 2
+                state = want_end
             key, broken = b"", False
 
     def _scalar(self, char: int, at: int) -> tuple[Token, int]:
@@ -195,7 +196,7 @@ class Scanner:
         for word, kind in ((b"true", Kind.BOOLEAN), (b"false", Kind.BOOLEAN), (b"null", Kind.NULL)):
             if data.startswith(word, at):
                 return Token(kind, b"", word), at + len(word)
-            if word.startswith(data[at : at + 5]):  # the data end within the word
+            if word.startswith(data[at : at + 5]):  # the data ends within the word (no word has more than 5 letters)
                 raise ScanError(Status.MORE, len(data))
         raise ScanError(Status.BAD_JSON, at)
 
@@ -228,16 +229,16 @@ class Scanner:
             if end >= size:
                 raise ScanError(Status.MORE, end)
             char = data[end]
-            if char == 0x22:
+            if char == 0x22:  # the closing quote
                 return b"".join(parts), broken, end + 1
-            if char != 0x5C:
+            if char != 0x5C:  # no backslash, so a control character
                 raise ScanError(Status.BAD_CONTROL, end)
             if end + 1 >= size:
                 raise ScanError(Status.MORE, size)
             # An escape: one letter, or `u` and a code, and two codes may be a surrogate pair.
             escape = data[end + 1]
             at = end + 2
-            if escape != 0x75:
+            if escape != 0x75:  # not `u`
                 if escape not in _ESCAPES:
                     raise ScanError(Status.BAD_ESCAPE, at)
                 parts.append(_ESCAPES[escape])
@@ -278,8 +279,13 @@ class Scanner:
             raise ScanError(Status.MORE if cut else Status.BAD_UTF8, at) from None
 
 
+_LONGEST_INTEGER: Final = 21  # characters above which no integer fits 64 bits
+_NO_FIT: Final = 1 << 70  # stands for all integers that are longer
+
+
 def fits_integer(text: bytes) -> tuple[int, bool, bool]:
     """Return `(value of an integer wrapped to i64, whether it fits i64, whether it fits u64 or i64)`."""
-    value = int(text) if len(text) <= 21 else 1 << 70  # too long to fit: any number that does not
+    value = int(text) if len(text) <= _LONGEST_INTEGER else _NO_FIT
     signed = I64_MIN <= value <= I64_MAX
-    return (value + (1 << 63)) % (1 << 64) - (1 << 63), signed, signed or 0 <= value < 1 << 64
+    wrapped = (value - I64_MIN) % (1 << 64) + I64_MIN
+    return wrapped, signed, signed or 0 <= value < 1 << 64

@@ -16,6 +16,7 @@ from __future__ import annotations
 import sys
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cache
 from typing import Final
@@ -23,12 +24,12 @@ from typing import Final
 DIGITS: Final = frozenset(b"0123456789")
 
 MOST_STATES: Final = 1 << 16
-"""As many as the kernel's table of 16-bit numbers can have."""
+"""Most states of an automaton: the kernel's table has 16-bit numbers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Automaton:
-    """States and what leads from one to the next.
+    """A deterministic automaton: which state follows which by which byte.
 
     Attributes:
         classes: The class of each byte, 256 items.
@@ -45,7 +46,7 @@ class Automaton:
 
 
 class _Nfa:
-    """A nondeterministic automaton: steps from a state to others, by one of some bytes or without any."""
+    """A nondeterministic automaton: it may be in several states, as steps without a byte are free."""
 
     def __init__(self) -> None:
         self.steps: list[list[tuple[frozenset[int], int]]] = []  # by state: (bytes, next state)
@@ -58,7 +59,7 @@ class _Nfa:
         return len(self.steps) - 1
 
     def add(self, node: Node, start: int) -> int:
-        """Add an expression from a state on; return the state after it."""
+        """Add the states and steps of an expression after the state `start`; return the state at its end."""
         end = self.state()
         if isinstance(node, frozenset):
             self.steps[start].append((node, end))
@@ -168,52 +169,68 @@ class _Parser:
 
 
 def compile_automaton(expressions: Iterable[tuple[str, int]]) -> Automaton:
-    """Make one automaton for several expressions, each given with the bit for `accepts`.
+    """Make one automaton for several expressions, each given with its bit for `Automaton.accepts`.
 
     Raises `ValueError` for a malformed expression, and for too many states.
     """
     # One nondeterministic automaton for all expressions, with a common start.
     nfa = _Nfa()
     root = nfa.state()
-    ends: dict[int, int] = {}
+    ends: dict[int, int] = {}  # by state in which an expression ends: the bit of the expression
     for text, bit in expressions:
         start = nfa.state()
         nfa.free[root].append(start)
         ends[nfa.add(_Parser(text).whole(), start)] = bit
     # Bytes that all transitions treat alike share a class, so rows of the table are short.
     classes, members = _classes(by for steps in nfa.steps for by, _ in steps)
-    # A state that is reached without a byte matters only if it has steps or ends an expression.
-    useful = {state for state, steps in enumerate(nfa.steps) if steps} | ends.keys()
-    reached = [nfa.closure((state,)) & useful for state in range(len(nfa.steps))]
-    sets = dict.fromkeys(by for steps in nfa.steps for by, _ in steps)
-    places = {by: [number for number, byte in enumerate(members) if byte in by] for by in sets}  # classes of a set
-    # Make it deterministic: each set of states that it can be in at a time is one state; `order` grows in the loop.
-    numbers: dict[frozenset[int], int] = {frozenset(): 0, reached[root]: 1}
-    order = [frozenset(), reached[root]]
-    table: list[int] = []
-    for states in order:
-        row: list[set[int]] = [set() for _ in members]
-        for state in states:
-            for by, to in nfa.steps[state]:
-                for place in places[by]:
-                    row[place] |= reached[to]
-        for targets in row:
-            if not targets:
-                table.append(0)
-                continue
-            found = frozenset(targets)
-            number = numbers.setdefault(found, len(order))
-            if number == len(order):
-                order.append(found)
-            table.append(number)
-    if len(order) > MOST_STATES:
-        raise ValueError(f"{len(order)} states")
+    sets, table = _make_deterministic(nfa, root, ends.keys(), members)
     # The expressions that each state accepts, as bits.
-    accepts = bytearray(len(order))
-    for number, states in enumerate(order):
+    accepts = bytearray(len(sets))
+    for number, states in enumerate(sets):
         for state in states & ends.keys():
             accepts[number] |= ends[state]
     return Automaton(classes, len(members), table, bytes(accepts))
+
+
+def _make_deterministic(
+    nfa: _Nfa, root: int, ends: AbstractSet[int], members: Sequence[int]
+) -> tuple[list[frozenset[int]], list[int]]:
+    """Return `(sets, table)`: the states of the deterministic automaton, and its table (see `Automaton`).
+
+    Each state stands for a set of states that `nfa` can be in at the same time: number 0 for none, number 1 for those
+    at the start, before any byte.
+
+    Args:
+        nfa: The nondeterministic automaton.
+        root: Its first state.
+        ends: Its states in which an expression ends.
+        members: One byte of each class of bytes.
+
+    Raises `ValueError` for too many states.
+    """
+    # A state that is reached without a byte matters only if it has steps or ends an expression.
+    useful = {state for state, steps in enumerate(nfa.steps) if steps} | ends
+    reached = [nfa.closure((state,)) & useful for state in range(len(nfa.steps))]
+    classes_of = {
+        by: [number for number, byte in enumerate(members) if byte in by] for steps in nfa.steps for by, _ in steps
+    }
+    sets = [frozenset(), reached[root]]  # grows in the loop
+    numbers = {found: number for number, found in enumerate(sets)}
+    table: list[int] = []
+    for states in sets:
+        row: list[set[int]] = [set() for _ in members]  # by class of the next byte: the states that follow
+        for state in states:
+            for by, to in nfa.steps[state]:
+                for number in classes_of[by]:
+                    row[number] |= reached[to]
+        for found in map(frozenset, row):
+            if found not in numbers:
+                numbers[found] = len(sets)
+                sets.append(found)
+            table.append(numbers[found])
+    if len(sets) > MOST_STATES:
+        raise ValueError(f"{len(sets)} states")
+    return sets, table
 
 
 def _classes(sets: Iterable[frozenset[int]]) -> tuple[bytes, list[int]]:
@@ -223,7 +240,7 @@ def _classes(sets: Iterable[frozenset[int]]) -> tuple[bytes, list[int]]:
     members: list[int] = []
     classes = bytearray(256)
     for byte in range(256):
-        key = sum(1 << place for place, one in enumerate(distinct) if byte in one)
+        key = sum(1 << place for place, one in enumerate(distinct) if byte in one)  # the sets that have it, as bits
         number = numbers.setdefault(key, len(members))
         if number == len(members):
             members.append(byte)

@@ -70,7 +70,7 @@ _ZONE = (
     r"|(?P<o>[ECMP][SD]T))?"
 )
 ZONES: Final = {
-    name + half: f"-0{hours - (half == 'DT')}00"
+    name + half: f"-0{hours - (half == 'DT')}00"  # such as EST: -0500, and EDT: -0400
     for name, hours in zip("ECMP", (5, 6, 7, 8), strict=True)
     for half in ("ST", "DT")
 }
@@ -259,8 +259,8 @@ def _from_match(match: re.Match[str], dialect: TimeDialect) -> ParsedTimestamp |
     if fields is None:
         return None
     nanoseconds = int(parts.get("F", "").ljust(9, "0"))
-    how = _in_backslashes if dialect is TimeDialect.BACKSLASH else _in_percents
-    return how(parts, *fields, nanoseconds)
+    make_pattern = _in_backslashes if dialect is TimeDialect.BACKSLASH else _in_percents
+    return make_pattern(parts, *fields, nanoseconds)
 
 
 def _is_weekday(parts: dict[str, str], weekday: int) -> bool:
@@ -335,6 +335,25 @@ def _civil_fields(parts: dict[str, str]) -> tuple[int, int, bool] | None:
     `seconds`: from the epoch to the clock reading, taken as UTC; `weekday`: 0 is Sunday; `leap`: whether the second was
     written as 60 (it counts as 59).
     """
+    year, month, day = _date(parts)
+    leap_year = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+    if not 1 <= month <= 12 or not 1 <= day <= _MONTH_DAYS[month - 1] + (month == 2 and leap_year):
+        return None
+    if "p" in parts:
+        hour = int(parts.get("l") or parts["I"]) % 12 + (12 if parts["p"] == "PM" else 0)
+    else:
+        hour = int(parts.get("H") or parts.get("k") or 0)
+    minute, second = int(parts.get("M", 0)), int(parts.get("S", 0))
+    if hour > 23 or minute > 59 or second > 60:
+        return None
+    days = days_from_civil(year, month, day)
+    weekday = (days + 4) % 7  # 1970 began on a Thursday
+    leap = second == 60
+    return days * 86_400 + hour * 3600 + minute * 60 + second - leap, weekday, leap
+
+
+def _date(parts: dict[str, str]) -> tuple[int, int, int]:
+    """Return the year, month and day that a match's groups state, which may be no valid date."""
     if "Y" in parts:
         year = int(parts["Y"])
     elif "y" in parts:
@@ -348,20 +367,7 @@ def _civil_fields(parts: dict[str, str]) -> tuple[int, int, bool] | None:
         month = MONTHS.index(parts["B"]) + 1
     else:
         month = int(parts["m"])
-    day = int(parts["d"] if "d" in parts else parts["e"])
-    leap_year = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
-    if not 1 <= month <= 12 or not 1 <= day <= _MONTH_DAYS[month - 1] + (month == 2 and leap_year):
-        return None
-    if "p" in parts:
-        hour = int(parts.get("l") or parts["I"]) % 12 + (12 if parts["p"] == "PM" else 0)
-    else:
-        hour = int(parts.get("H") or parts.get("k") or 0)
-    minute, second = int(parts.get("M", 0)), int(parts.get("S", 0))
-    if hour > 23 or minute > 59 or second > 60:
-        return None
-    days = days_from_civil(year, month, day)
-    leap = second == 60
-    return days * 86_400 + hour * 3600 + minute * 60 + second - leap, (days + 4) % 7, leap
+    return year, month, int(parts["d"] if "d" in parts else parts["e"])
 
 
 # --- upstream's fallback for times that the % dialect cannot store ----------------------------------------------------
@@ -529,16 +535,17 @@ def compile_pattern(pattern: bytes, dialect: TimeDialect) -> tuple[bytes, int] |
     # A weekday and a space begin the shapes in which `e` is also a day of two digits.
     is_asctime = (mark + "a " if mark == "%" else _BACKSLASH_NAMES["a"] + " ") in text
     out = bytearray()
-    offset = 0
+    offset = 0  # of the zone
     position = 0
-    seen: list[str] = []
+    seen: list[str] = []  # specifiers
     # Literal bytes, specifiers, and specifiers with content in braces.
     while position < len(text):
         char = text[position]
         if char != mark:
-            # A digit right after `T`: the last step, of two bytes, is not a literal.
+            # A digit right after `T` (the last step, of two bytes, is not a literal): where the digits of the fraction
+            # end depends on the pattern after it.
             if seen[-1:] == ["T"] and char.isdigit() and out[-2] != ord("l"):
-                return None  # where the digits of the fraction end depends on the pattern after it
+                return None
             out += _literal_steps(char)
             position += 1
             continue
