@@ -138,9 +138,10 @@ class ClpIrDecoder:
         """
         if not issubclass(made, tuple):
             raise TypeError("not a kind of tuple")
-        times, ends, text = list(self._times), list(self._ends), self.take_columns()[2]
+        times, ends = list(self._times), list(self._ends)
+        _, _, messages = self.take_columns()
         bounds = pairwise((0, *ends))
-        return [tuple.__new__(made, (time, text[a:b])) for time, (a, b) in zip(times, bounds, strict=True)]
+        return [tuple.__new__(made, (time, messages[a:b])) for time, (a, b) in zip(times, bounds, strict=True)]
 
     def run(self, data: bytes, at: int, end: int, base: int, how: int, target: int) -> tuple[int, int, int, int]:
         """Decode the units of `data[at:end]`; `data` starts `base` bytes into the stream.
@@ -285,7 +286,7 @@ class ClpIrDecoder:
             if minutes:
                 name = b"GMT%s%02d:%02d" % (b"-" if offset < 0 else b"+", minutes // 60, minutes % 60)
         elif self._zone is not None:
-            _, _, offset, name = self._zone(self.time)
+            _, _, offset, name = self._zone(self.time)  # (first time, last time, offset, name)
         return print_time(self._form, self.time, offset, name)
 
 

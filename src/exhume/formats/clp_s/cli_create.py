@@ -148,7 +148,7 @@ def _document(writer: ClpSWriter) -> dict[str, Any]:
 
 
 def _print_notes(run: Run, writer: ClpSWriter) -> None:
-    """Print what was written (unless a JSON document has it), and what the caller may not expect."""
+    """Print the archives written (unless a JSON document has them), and what the caller may not expect."""
     if not run.machine:
         total = human_size(sum(map(_size, writer.paths)))
         count = len(writer.paths)

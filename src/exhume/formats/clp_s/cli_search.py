@@ -65,6 +65,11 @@ def search(
         return print_count(run, query, sum(one.count(jobs=jobs) for one in searches), format)
     if wanted is not None:
         return _aggregate(run, query, searches, *wanted, format)
+    return _print_matches(run, query, searches, options, format)
+
+
+def _print_matches(run: Run, query: str, searches: _SearchRuns, options: ClpSSearchOptions, format: str) -> ExitCode:
+    """Print the matching records, as JSON lines or in a document."""
     found = False
     if run.machine:
 
@@ -129,6 +134,9 @@ def _aggregate(run: Run, query: str, searches: _SearchRuns, name: str, field: st
     return _print_values(run, query, name, field, [] if found is None else [found], format)
 
 
+_WIDE = 1 << 40
+"""Milliseconds of a span above which its width in nanoseconds may not fit the kernel's 64-bit integers."""
+
 _TYPES = {int: "integer", float: "float", str: "string", bool: "boolean"}
 
 
@@ -157,7 +165,13 @@ def _print_distinct(run: Run, query: str, field: str, distinct: Distinct, format
 def _value(row: Mapping[str, Any]) -> Value:
     """The value of a row of a document, in which large integers and special floats may be strings."""
     value: Value = row["value"]
-    return int(value) if row["type"] == "integer" else float(value) if row["type"] == "float" else value
+    match row["type"]:
+        case "integer":
+            return int(value)
+        case "float":
+            return float(value)
+        case _:
+            return value
 
 
 def print_count(run: Run, query: str, total: int, format: str) -> ExitCode:
@@ -180,35 +194,42 @@ def _chunks(run: Run, searches: _SearchRuns, options: ClpSSearchOptions) -> Iter
     """Yield `(name of the archive, chunk of matching lines)`; requested columns that are missing become hints.
 
     Raises `EntryNotFoundError` if a single archive has none of the requested columns; of several, it is passed over.
-
-    A projection prints values, but no objects, and no arrays that are stored as columns.  `nodes` has the schema nodes
-    of the values (None without a projection), `left_out` names the omitted kinds that each column has, and `missing`
-    has a message for each column without any value.  `roots`: what makes up a record; only KV-IR sets them, always
-    with `ordered`.
     """
+    # `roots`: what makes up a record; only KV-IR sets them, always with `ordered`.
     columns, roots = options.projection, options.roots
     for one in searches:
-        nodes = resolve_projection(one.archive, columns) if columns else None
-        left_out = {column: " and ".join(unprojected(one.archive, column)) for column in columns}
-        missing = [
-            f"column {column} has nothing but {left_out[column]}, which a projection leaves out"
-            if left_out[column]
-            else f"no record has a column {column}{near(one.archive, column)}"
-            for column in columns
-            if not resolve_projection(one.archive, [column])
-        ]
-        growing = one.archive.growing
-        if columns and not nodes and not run.several and not growing:  # each match would be `{}`
-            raise EntryNotFoundError("; ".join(missing), span=Span(one.archive.name, 0, 0))
-        for text in missing:
-            searches.hint(one.archive, text)
-        if columns and not nodes and not growing:
-            continue
-        for column, words in left_out.items():  # columns that have both kinds of values
-            if words and resolve_projection(one.archive, [column]):
-                searches.hint(one.archive, f"a projection leaves out the {words} in column {column}")
-        for chunk in one.ordered_chunks(nodes, roots) if options.ordered else one.chunks(nodes, jobs=options.jobs):
+        nodes = None  # the schema nodes of the values to print; None: all
+        if columns:
+            nodes = resolve_projection(one.archive, columns)
+            hints = list(_projection_hints(one.archive, columns))
+            # Each match would be `{}`, unless more records are to come.
+            is_empty = not nodes and not one.archive.growing
+            if is_empty and not run.several:
+                raise EntryNotFoundError("; ".join(hints), span=Span(one.archive.name, 0, 0))
+            for text in hints:
+                searches.hint(one.archive, text)
+            if is_empty:
+                continue
+        chunks = one.ordered_chunks(nodes, roots) if options.ordered else one.chunks(nodes, jobs=options.jobs)
+        for chunk in chunks:
             yield one.archive.name, chunk
+
+
+def _projection_hints(archive: TableArchive, columns: Sequence[str]) -> Iterator[str]:
+    """Yield a string for each column without values, then one for each column with values that are left out.
+
+    A projection prints values, but no objects, and no arrays that are stored as columns.
+    """
+    has_values = {column: bool(resolve_projection(archive, [column])) for column in columns}
+    left_out = {column: " and ".join(unprojected(archive, column)) for column in columns}  # kinds of values
+    for column in columns:
+        if not has_values[column] and left_out[column]:
+            yield f"column {column} has nothing but {left_out[column]}, which a projection leaves out"
+        elif not has_values[column]:
+            yield f"no record has a column {column}{near(archive, column)}"
+    for column, kinds in left_out.items():
+        if has_values[column] and kinds:
+            yield f"a projection leaves out the {kinds} in column {column}"
 
 
 class _SearchRuns:
@@ -317,12 +338,10 @@ def _count_by_time(run: Run, query: str, searches: _SearchRuns, width: int, form
 def _spans(one: Search, hits: MatchingRows, width: int) -> Mapping[int, int]:
     """The number of matching rows in each span of `width` milliseconds, by the start of the span."""
     column = _time_column(one, hits)
-    scale = 1_000_000 if column is not None and column.type == NodeType.TIMESTAMP else 1  # from 0.5.0 on, nanoseconds
-    # The kernel counts columns of 64-bit integers; a width in nanoseconds must fit them as well.
-    # A width below 2^40 ms does: times 10^6 it is less than 2^60.
-    if column is None or column.type == NodeType.DICTIONARY_FLOAT or column.values.format != "q" or width >> 40:
+    # The kernel counts columns of 64-bit integers.
+    if column is None or column.type == NodeType.DICTIONARY_FLOAT or column.values.format != "q" or width >= _WIDE:
         return Counter(value // width * width for value in times(one, hits))
-    pairs = array("q", clps_spans(column.values, hits.mask, width * scale))
+    pairs = array("q", clps_spans(column.values, hits.mask, width * _scale(column)))
     return {start * width: count for start, count in zip(pairs[::2], pairs[1::2], strict=True)}
 
 
@@ -347,10 +366,14 @@ def times(one: Search, hits: MatchingRows) -> Iterator[int]:
     if column.type == NodeType.DICTIONARY_FLOAT:
         yield from (int(float(text)) for text in column.strings(rows))
         return
-    values = column.values
-    scale = 1_000_000 if column.type == NodeType.TIMESTAMP else 1
+    values, scale = column.values, _scale(column)
     for row in rows:
         yield int(values[row] // scale)
+
+
+def _scale(column: Column) -> int:
+    """How many units of a timestamp column are a millisecond: from 0.5.0 on, its values are nanoseconds."""
+    return 1_000_000 if column.type == NodeType.TIMESTAMP else 1
 
 
 def _time_nodes(one: Search) -> frozenset[int]:

@@ -15,6 +15,11 @@ from exhume.io.source import Source
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.recovery import LARGE, CarvedArchive, CarveVerdict, VerifiedBy
 
+# Confidence that bytes are an archive, by what is valid of it; 1 if it verifies.
+_KNOWN_VERSION = 0.9
+_OTHER_VERSION = 0.7
+_HEADER_ONLY = 0.3
+
 
 def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: int = 1) -> CarvedArchive | None:
     """The archive whose magic number is at `hit`; None when the bytes after it are not a header.
@@ -36,13 +41,13 @@ def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: i
     room = source.size - hit
     length = min(size, room)
     archive = ClpSArchive(source.window(hit, hit + length), limits=limits)
-    confidence = 0.9 if archive.header.version in KNOWN_VERSIONS else 0.7
+    confidence = _KNOWN_VERSION if archive.header.version in KNOWN_VERSIONS else _OTHER_VERSION
     try:
         archive.files  # noqa: B018 - reads the list of sections
     except NOT_CHECKED:
         pass  # a limit or an unsupported feature: no evidence against an archive
     except ExhumeError:
-        confidence = 0.3
+        confidence = _HEADER_ONLY
     found = archive.verify(jobs=jobs if length > LARGE else 1)
     findings = [finding for finding in found if finding.is_problem]
     partial = length < size or _loses_its_end(archive, findings)

@@ -10,13 +10,10 @@ well-formed cannot be distinguished from data.
 
 from __future__ import annotations
 
-import contextlib
 import itertools
-import mmap
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from types import EllipsisType
 from typing import BinaryIO
@@ -36,7 +33,7 @@ from exhume.formats.clp_s.read.fragments import STEP, Dictionary, Finder, Fragme
 from exhume.formats.clp_s.read.survivors import NumberRuns, Partial, Streams, all_positions, gaps
 from exhume.formats.clp_s.read.tables import Table
 from exhume.formats.clp_s.reader import ClpSArchive
-from exhume.formats.clp_s.salvage_rows import FaultyRows, faulty_rows, without_rows
+from exhume.formats.clp_s.salvage_rows import FaultyRows, faulty_rows, mapped, tables_without
 from exhume.formats.clp_s.verify_tables import table_faults
 from exhume.formats.clp_s.write.build import (
     Framing,
@@ -157,12 +154,15 @@ class _KeptTables:
                 self._add_without(stream, [bad.get(number, ...) for number in numbers], folder)
 
     def _add_without(self, stream: _KeptStream, faulty: list[FaultyRows | None | EllipsisType], folder: Path) -> None:
-        """Add a stream without its faulty tables and rows; `faulty` as for `_without`, `folder` for temporary files."""
+        """Add a stream without its faulty tables and rows.
+
+        `faulty` is as for `tables_without`; `folder` is for temporary files.
+        """
         with scratch_file(folder) as payload, scratch_file(folder) as file:
             payload.writelines(part for _, part, _ in zstd_stream(self.chunks(stream), STEP))
             payload.flush()
-            with _mapped(payload, stream.size) as data:
-                tables = list(_without(stream.tables, data, faulty, file))
+            with mapped(payload, stream.size) as data:
+                tables = list(tables_without(stream.tables, data, faulty, file))
             file.flush()
             ends = itertools.accumulate((table.end - table.start for table in tables), initial=0)
             frames = next(Framing().several([in_file(list(itertools.pairwise(ends)), file)]))
@@ -173,36 +173,6 @@ class _KeptTables:
         for at in range(0, stream.stored_size, STREAM_CHUNK):
             self._file.seek(stream.at + at)
             yield self._file.read(min(STREAM_CHUNK, stream.stored_size - at))
-
-
-@contextlib.contextmanager
-def _mapped(file: BinaryIO, size: int) -> Iterator[memoryview]:
-    """Map a file of `size` bytes into memory."""
-    if not size:  # an empty file cannot be mapped
-        yield memoryview(b"")
-        return
-    with mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ) as mapped, memoryview(mapped) as view:
-        yield view
-
-
-def _without(
-    tables: list[TableEntry], data: memoryview, bad: list[FaultyRows | None | EllipsisType], file: BinaryIO
-) -> Iterator[TableEntry]:
-    """Write the tables of a stream to a file, without the faulty ones, and yield the tables that remain.
-
-    `data` has the tables back to back.  `bad` has for each table its faulty rows, None to remove it, or `...` to keep
-    it as it is.
-    """
-    at = 0
-    for table, faulty in zip(tables, bad, strict=True):
-        end = at + table.end - table.start
-        if faulty is ...:
-            file.write(data[at:end])
-            yield table
-        elif faulty is not None and (remaining := faulty.remaining()):
-            size = sum(map(file.write, without_rows(data[at:end], faulty)))
-            yield replace(table, end=table.start + size, num_messages=remaining)
-        at = end
 
 
 def _left(source: Source | Tree, report: SalvageReport) -> Iterator[Span]:
@@ -216,7 +186,7 @@ def _left(source: Source | Tree, report: SalvageReport) -> Iterator[Span]:
 class _Draft:
     """The rebuilt archive in a scratch directory: it is written and verified until it has no faults.
 
-    Recovered tables are copied; all other sections are built from what was found.
+    Recovered tables are copied; all other sections are built from the fragments found.
     """
 
     def __init__(

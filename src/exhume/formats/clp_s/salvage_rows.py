@@ -9,9 +9,12 @@ Spec: clp_s.txt, Table segments.
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 import numpy as np
 
@@ -25,6 +28,9 @@ from exhume.formats.clp_s.verify_tables import checked_columns
 from exhume.tuples import NamedTuple
 
 if TYPE_CHECKING:
+    from types import EllipsisType
+
+    from exhume.formats.clp_s.layout import TableEntry
     from exhume.formats.clp_s.read.tables import Table, TableData
     from exhume.formats.clp_s.read.template import SchemaLayout
     from exhume.formats.clp_s.read.windows import WindowRows
@@ -144,3 +150,33 @@ def _column_without(data: memoryview, width: int, flags: Flags, is_delta: bool) 
         before = values[-1]
         with np.errstate(over="ignore"):  # deltas wrap around
             yield np.diff(values).astype(summed.dtype).tobytes()
+
+
+@contextmanager
+def mapped(file: BinaryIO, size: int) -> Iterator[memoryview]:
+    """Map a file of `size` bytes into memory."""
+    if not size:  # an empty file cannot be mapped
+        yield memoryview(b"")
+        return
+    with mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ) as pages, memoryview(pages) as view:
+        yield view
+
+
+def tables_without(
+    tables: list[TableEntry], data: memoryview, bad: list[FaultyRows | None | EllipsisType], file: BinaryIO
+) -> Iterator[TableEntry]:
+    """Write the tables of a stream to a file, without the faulty ones, and yield the tables that remain.
+
+    `data` has the tables back to back.  `bad` has for each table its faulty rows, None to remove it, or `...` to keep
+    it as it is.
+    """
+    at = 0
+    for table, faulty in zip(tables, bad, strict=True):
+        end = at + table.end - table.start
+        if faulty is ...:
+            file.write(data[at:end])
+            yield table
+        elif faulty is not None and (remaining := faulty.remaining()):
+            size = sum(map(file.write, without_rows(data[at:end], faulty)))
+            yield replace(table, end=table.start + size, num_messages=remaining)
+        at = end

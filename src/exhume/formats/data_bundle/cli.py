@@ -138,7 +138,10 @@ def _version_entry(found: FileVersion) -> Entry:
     """Return the list entry of a version; `size` is None for a deletion."""
     from exhume.archive import Entry
 
-    kind = "deletion" if found.row is None else "directory" if found.row.meta.is_directory else "file"
+    if found.row is None:
+        kind = "deletion"
+    else:
+        kind = "directory" if found.row.meta.is_directory else "file"
     details = found.to_dict()
     return Entry(
         kind=kind,

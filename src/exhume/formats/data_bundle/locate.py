@@ -12,7 +12,7 @@ from exhume.errors import ExhumeError, LimitExceededError
 from exhume.formats.data_bundle import checks
 from exhume.formats.data_bundle.index import parse_config
 from exhume.formats.data_bundle.layout import CONFIG_KEY
-from exhume.formats.data_bundle.messages import Compression, align, compression_name
+from exhume.formats.data_bundle.messages import Compression, ShardHeader, align, compression_name
 from exhume.formats.data_bundle.names import INDEX, shard_name
 from exhume.formats.data_bundle.shard import read_header
 from exhume.io.source import Source
@@ -25,6 +25,9 @@ _STEP = 1 << 20
 """Fewest bytes that are read for one record, as sizes in a header may be wrong."""
 _GROWTH = 4
 """A stored record is assumed to be at most this many times as large as its content."""
+
+_MOST_PLAUSIBLE = 1 << 24
+"""Largest plausible number of shards, and size of a header in bytes: far above real ones."""
 
 _SPAN = _MOST << 4
 """The end of a shard is searched for within this many bytes of its start."""
@@ -43,39 +46,41 @@ def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: i
         raise
     except ExhumeError:
         return None
-    # The magic number is short, so the values of the header have to make sense: 2^24 is far above real ones.
+    # The magic number is short, so the values of the header have to make sense.
     plausible = (
-        0 < header.shard_count <= 1 << 24
+        0 < header.shard_count <= _MOST_PLAUSIBLE
         and header.shard_index < header.shard_count
         and header.compression != Compression.UNKNOWN
-        and header.data_offset <= min(window.size, 1 << 24)
+        and header.data_offset <= min(window.size, _MOST_PLAUSIBLE)
     )
     if not plausible:
         return None
     if header.compression not in tuple(Compression):
         raise checks.COMPRESSION.error(span=window.span(0, header.data_offset), actual=header.compression)
-    # Decode records, one after the previous one, as long as they decompress.
-    start, alignment = header.data_offset, max(1, header.record_alignment)
-    end, records = start, 0
-    if header.compression != Compression.NONE:
-        bound = max(_GROWTH * (header.record_size or 1), _STEP)
-        while end < window.size and end - start < _SPAN:
-            data = window.read_up_to(end, min(bound, _MOST))
-            try:
-                decoded = decompress_prefix(
-                    compression_name(header.compression), data, max_size=max(header.record_size, 1)
-                )
-            except ExhumeError:
-                break
-            if not decoded.data:
-                break
-            end = align(end + decoded.consumed, alignment)
-            records += 1
-    proof = VerifiedBy.STRUCTURE if records else VerifiedBy.NONE
-    confidence = 0.9 if records else 0.6  # without a record, only a header was seen
+    end = header.data_offset if header.compression == Compression.NONE else _records_end(window, header)
+    has_records = end > header.data_offset
+    proof = VerifiedBy.STRUCTURE if has_records else VerifiedBy.NONE
+    confidence = 0.9 if has_records else 0.6  # without a record, only a header was seen
     return CarvedArchive(
         "databundle", window.span(0, min(end, window.size)), CarveVerdict.PARTIAL, confidence, verified_by=proof
     )
+
+
+def _records_end(window: Source, header: ShardHeader) -> int:
+    """Return the end of the records of a shard in sequence, as long as they decompress, within `_SPAN` bytes."""
+    start, alignment = header.data_offset, max(1, header.record_alignment)
+    bound = max(_GROWTH * (header.record_size or 1), _STEP)
+    end = start
+    while end < window.size and end - start < _SPAN:
+        data = window.read_up_to(end, min(bound, _MOST))
+        try:
+            decoded = decompress_prefix(compression_name(header.compression), data, max_size=max(header.record_size, 1))
+        except ExhumeError:
+            break
+        if not decoded.data:
+            break
+        end = align(end + decoded.consumed, alignment)
+    return end
 
 
 def piece(source: Source, format: str, *, limits: Limits = DEFAULT_LIMITS) -> ArchivePiece | None:

@@ -29,18 +29,18 @@ def probe(source: Source | Tree) -> Identification | None:
         return None
     names = [*source.files(), *source.names(INDEX)]
     shards = [name for name in names if shard_number(name) is not None]
-    # `name[6:]`: without "index/".
-    index = [name for name in names if name.startswith("index/") and classify_name(name[6:])[0] != "other"]
-    if not shards and not index:
+    in_index = [name.removeprefix(f"{INDEX}/") for name in names if name.startswith(f"{INDEX}/")]
+    kinds = {classify_name(name)[0] for name in in_index} - {"other"}  # of the files of the database
+    if not shards and not kinds:
         return None
-    if index and shards:
+    if kinds and shards:
         hint_opening(source)
     evidence = []
     confidence = 0.0
-    if index:
+    if kinds:
         confidence += 0.3
         evidence.append("a database in index/")
-    if shards and {"current", "manifest"} <= {classify_name(name[6:])[0] for name in index}:
+    if shards and {"current", "manifest"} <= kinds:
         confidence += 0.65  # over a network, reading each shard would cost more than it is worth
         evidence.append(counted(len(shards), "shards"))
     elif shards:

@@ -249,8 +249,11 @@ def _write_lines(found: list[FileVersion], output: Path, report: SalvageReport) 
             report.set_verified_by(verified_how(entry.version))
 
 
-Ranges = dict[int, list[tuple[int, int, Outcome, str]]]
-"""(start, stop, outcome, reason) of ranges of the uncompressed stream, by shard."""
+StreamRange = tuple[int, int, Outcome, str]
+"""(start, stop, outcome, reason) of a range of a shard's uncompressed stream."""
+
+Ranges = dict[int, list[StreamRange]]
+"""Ranges by number of the shard."""
 
 
 def _in_stream(found: list[FileVersion], pieces: list[tuple[int, int, int]]) -> Ranges:
@@ -274,38 +277,17 @@ def _account(tree: Tree, history: History, ranges: Ranges, report: SalvageReport
     shards = _shards(tree)
     for number in sorted(shards):
         source = history.view.source(number)
-        size = source.size
         try:
             shard = history.view.shard(number)
         except ExhumeError as error:
-            report.add_span(source.span(0, size), Outcome.LOST, "shard", error.message, error.code)
+            report.add_span(source.span(0, source.size), Outcome.LOST, "shard", error.message, error.code)
             report.add_lost("shards")
             continue
         report.add_span(source.span(0, shard.header.data_offset), Outcome.REBUILT, "shard header")
-        # Without records, the ranges of files are accounted for.
         if shard.is_flat:
-            start = shard.header.data_offset
-            report.add_span(source.span(start, size), Outcome.IGNORED, "bytes that no row names")
-            for first, last, outcome, why in ranges.get(number, []):
-                report.add_span(source.span(min(start + first, size), min(start + last, size)), outcome, "data", why)
-            continue
-        at = shard.header.data_offset
-        # Decode each stored record to see whether it is intact.
-        chosen: list[tuple[int, int, int, int]] = []  # (record, end of the one before, start, end at the latest)
-        for index, place in enumerate(shard.places):
-            if place is not None and at <= place <= size:
-                bound = max(shard.bounds[index], place)
-                chosen.append((index, at, place, bound))
-                at = bound
-        errors = map_ordered(partial(_problem, shard), (index for index, *_ in chosen), jobs)
-        for (_, before, place, bound), problem in zip(chosen, errors, strict=True):
-            _account_rest(report, source, before, place)
-            if problem is None:
-                report.add_span(source.span(place, bound), Outcome.RECOVERED, "record")
-            else:
-                report.add_span(source.span(place, bound), Outcome.LOST, "record", problem.message, problem.code)
-                report.add_lost("records")
-        _account_rest(report, source, at, size)
+            _account_flat(source, shard.header.data_offset, ranges.get(number, []), report)
+        else:
+            _account_records(source, shard, report, jobs)
     # The other files: index, and files that do not belong to the bundle.
     indexed: set[str] = set()
     for file in history.database.files:
@@ -317,6 +299,34 @@ def _account(tree: Tree, history: History, ranges: Ranges, report: SalvageReport
         with tree.source(name) as source:
             report.add_span(source.span(0, source.size), Outcome.IGNORED, "not part of the bundle")
     report.notes += dict.fromkeys(str(finding) for finding in history.problems)
+
+
+def _account_flat(source: Source, base: int, ranges: list[StreamRange], report: SalvageReport) -> None:
+    """Account for the data of a shard without records, from `base` on, by the ranges of files."""
+    size = source.size
+    report.add_span(source.span(base, size), Outcome.IGNORED, "bytes that no row names")
+    for first, last, outcome, why in ranges:
+        report.add_span(source.span(min(base + first, size), min(base + last, size)), outcome, "data", why)
+
+
+def _account_records(source: Source, shard: Shard, report: SalvageReport, jobs: int) -> None:
+    """Account for the records of a shard, each of which is decoded to see whether it is intact."""
+    at = shard.header.data_offset
+    chosen: list[tuple[int, int, int, int]] = []  # (record, end of the one before, start, end at the latest)
+    for index, place in enumerate(shard.places):
+        if place is not None and at <= place <= source.size:
+            bound = max(shard.bounds[index], place)
+            chosen.append((index, at, place, bound))
+            at = bound
+    errors = map_ordered(partial(_problem, shard), (index for index, *_ in chosen), jobs)
+    for (_, before, place, bound), problem in zip(chosen, errors, strict=True):
+        _account_rest(report, source, before, place)
+        if problem is None:
+            report.add_span(source.span(place, bound), Outcome.RECOVERED, "record")
+        else:
+            report.add_span(source.span(place, bound), Outcome.LOST, "record", problem.message, problem.code)
+            report.add_lost("records")
+    _account_rest(report, source, at, source.size)
 
 
 def _problem(shard: Shard, index: int) -> ExhumeError | None:

@@ -121,15 +121,20 @@ class _BundleWalk:
             except ExhumeError as error:
                 yield Finding.from_error(error)
         self.records = group_records(records)
-        if self.is_unread:
-            return
+        if not self.is_unread:
+            yield from self._check_config()
+
+    def _check_config(self) -> Iterator[Finding]:
+        """Yield a finding if the configuration is missing, or its compression is not known."""
+        where = Span("index", 0, 0)
         if self.config is None:
-            yield checks.NO_CONFIG.finding(span=Span("index", 0, 0))
-        elif self.config.compression not in tuple(Compression) or self.config.compression == Compression.UNKNOWN:
-            severity = Severity.WARNING if self.config.compression == Compression.UNKNOWN else None
-            yield checks.COMPRESSION.finding(
-                "configuration", span=Span("index", 0, 0), actual=self.config.compression, severity=severity
-            )
+            yield checks.NO_CONFIG.finding(span=where)
+            return
+        compression = self.config.compression
+        if compression == Compression.UNKNOWN:
+            yield checks.COMPRESSION.finding("configuration", span=where, actual=compression, severity=Severity.WARNING)
+        elif compression not in tuple(Compression):
+            yield checks.COMPRESSION.finding("configuration", span=where, actual=compression)
 
     def _note(self, rule: Rule, detail: str = "", **more: Any) -> None:
         """Take the fault in the index, which has been reported."""
@@ -247,24 +252,15 @@ class _BundleWalk:
                     pass
             except ExhumeError as error:
                 found = Finding.from_error(error)
-                # A checksum mismatch also has the place of the row, which states the checksum.
-                return (
-                    found._replace(declared_at=self.found[id(row)].span)
-                    if error.code == checks.FILE_CRC.code
-                    else found
-                )
+                if error.code == checks.FILE_CRC.code:  # the row states the checksum
+                    found = found._replace(declared_at=self.found[id(row)].span)
+                return found
             return None
 
         for shard in self.shards.values():
             shard.source.will_read(shard.header.data_offset, shard.source.size)
-        # Flat shards are read once from front to back; files that this proves are not read again.
+        self._prove_flat(jobs)
         seen: set[tuple[Any, ...]] = set()  # a damaged record is the same finding for each file in it
-        for shard in self.shards.values():
-            if shard.is_flat:
-                content = Content(shard, self.in_stream.get(shard.number, []))
-                for _ in content.check(jobs):
-                    pass
-                self.proven |= content.proven
         left = [row for row in rows if id(row) not in self.proven]
         progress(len(rows) - len(left), len(rows), "files")
         for done, finding in enumerate(map_ordered(one, left, jobs), len(rows) - len(left) + 1):
@@ -275,6 +271,15 @@ class _BundleWalk:
             if key not in seen and finding.code not in REPORTED_BEFORE:
                 seen.add(key)
                 yield finding
+
+    def _prove_flat(self, jobs: int) -> None:
+        """Read flat shards once from front to back; files that this proves need not be read one by one."""
+        for shard in self.shards.values():
+            if shard.is_flat:
+                content = Content(shard, self.in_stream.get(shard.number, []))
+                for _ in content.check(jobs):
+                    pass
+                self.proven |= content.proven
 
     def check_old_rows(self) -> Iterator[Finding]:
         """Deleted and replaced files whose bytes are still there."""

@@ -297,9 +297,7 @@ class DataBundleWriter(Writer):
         self.shards = 1 + max((member.shard for member in members), default=0)  # none stays empty
 
     def _plan(self, members: list[_Member]) -> Iterator[_Record]:
-        """Plan the records of each shard in turn: a record ends when it is full, before a large file, and with its
-        shard.
-        """
+        """Yield the records of each shard: one ends when it is full, before a large file, and with its shard."""
         by_shard: list[list[_Member]] = [[] for _ in range(self.shards)]
         for member in members:
             by_shard[member.shard].append(member)
@@ -332,19 +330,10 @@ class DataBundleWriter(Writer):
         done = 0
         with ExitStack() as stack:
             files = [stack.enter_context(output.create(shard_name(n))) for n in range(self.shards)]
-            ends = []  # bytes written to each shard
-            for number, file in enumerate(files):
-                head = self._header(number).build_file_start()
-                file.write(head)
-                ends.append(len(head))
+            # Bytes written to each shard.
+            ends = [file.write(self._header(number).build_file_start()) for number, file in enumerate(files)]
             for record, data, stored in map_ordered(self._encode, self._plan(members), self.jobs):
-                at = 0  # in the record, where the ranges of members follow each other
-                for member, start, stop in record.pieces:
-                    part = data[at : at + stop - start]
-                    member.crc = crc32c(part, member.crc) if start else crc32c(part)
-                    at += stop - start
-                    if stop == member.size:
-                        rows.append((member.key, _file_row(member)))
+                rows += _finished_rows(record, data)
                 # Store the record, padded to the alignment; a record of zeros has a row only.
                 place: int | None = None
                 if stored is not None:
@@ -392,6 +381,17 @@ class DataBundleWriter(Writer):
         for member in members:
             digest.update(b"%s\0%d\0%d\n" % (member.name.encode("utf-8", "surrogateescape"), member.size, member.crc))
         return str(uuid.UUID(bytes=digest.digest()[:16], version=4))
+
+
+def _finished_rows(record: _Record, data: memoryview) -> Iterator[tuple[bytes, bytes]]:
+    """Add the content of a record to the checksums of its members; yield the row of each that ends in it."""
+    at = 0  # in the record, where the ranges of members follow each other
+    for member, start, stop in record.pieces:
+        part = data[at : at + stop - start]
+        at += len(part)
+        member.crc = crc32c(part, member.crc if start else None)
+        if stop == member.size:
+            yield member.key, _file_row(member)
 
 
 def _file_row(member: _Member) -> bytes:

@@ -180,6 +180,7 @@ def chosen(columns: Mapping[str, Column], names: Sequence[str]) -> WantedColumns
     """Return the columns of a stream that are named."""
     pa = import_pyarrow()
     text = pa.large_string()
+    # By the letter of a column's kind, see `pytokens`.
     types = {"": pa.null(), "l": pa.int64(), "g": pa.float64(), "b": pa.bool_(), "U": text, "m": text}
     kinds = [columns[name].kind for name in names]
     schema = pa.schema([pa.field(plain_text(name), types[kind]) for name, kind in zip(names, kinds, strict=True)])

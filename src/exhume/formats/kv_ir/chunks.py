@@ -130,8 +130,7 @@ class StreamChunks:
             is_last = status not in (Status.FULL, Status.MORE) or self._size > MOST_DECLARED
             if status == Status.MORE and not is_last:
                 # Stop before a unit that is too large, or has a byte that is not a token; otherwise read more bytes.
-                wrong = misfit(data, place) if place < len(data) else None
-                is_last = len(data) - stop >= LARGE or (wrong is not None and not wrong.short and wrong.path == "tag")
+                is_last = len(data) - stop >= LARGE or _is_bad_tag(data, place)
                 if not is_last:
                     try:
                         is_last = not units.more(units.at)
@@ -173,6 +172,12 @@ class StreamChunks:
         worker.known = chunk.known_after
         with self._lock:
             self._idle.append(worker)
+
+
+def _is_bad_tag(data: bytes, at: int) -> bool:
+    """Whether a byte at `at` is not the tag of a token; False at the end of the data."""
+    wrong = misfit(data, at) if at < len(data) else None
+    return wrong is not None and not wrong.short and wrong.path == "tag"
 
 
 def decode_ahead(units: ResumableUnits, how: EventForm, jobs: int) -> Iterator[bytes]:

@@ -207,33 +207,19 @@ class Ingest:
             at = after
         base = self.at
         self.start = base + after
+        if status == Status.MORE:
+            error = self._shortage(after, place, is_last=final and end == size)
+            return Status.MORE, error
+        if status in (Status.END, Status.FULL):
+            self._leave(after)
+            self.ended = self._at_end = status == Status.END
+            return Status(status), None
         # The encoder rejected the event (skip it) or has no space (keep it for the next archive).
         if status in (Status.RECORD, Status.NO_ROOM):
             self._leave(after)
             if status == Status.RECORD:
                 self.refused += 1
                 self._leave(stop - after)
-            return Status(status), None
-        # All available units were taken; incomplete bytes at the end are a fault only if nothing follows.
-        if status in (Status.MORE, Status.END, Status.FULL):
-            wrong = misfit(self._data, place) if status == Status.MORE and place < len(self._data) else None
-            bad_tag = wrong is not None and not wrong.short and wrong.path == "tag"
-            cut = status == Status.MORE and final and end == size
-            self._leave(after)
-            if bad_tag or cut:
-                rule = checks.UNKNOWN_TAG if bad_tag else checks.UNIT_CUT if self._data else checks.NO_END
-                self.ended = True
-                span = Span(self.name, base + place, base + place + 1)
-                return Status.MORE, rule.error(span=span)
-            if status == Status.MORE and len(self._data) > self._most:
-                self.ended = True
-                return Status.MORE, LimitExceededError(
-                    "limit payload_size exceeded",
-                    span=Span(self.name, self.at, self.at + len(self._data)),
-                    expected=f"at most {self._most}",
-                    actual="more",
-                )
-            self.ended = self._at_end = status == Status.END
             return Status(status), None
         # A faulty unit: skipped if its end is known and later units do not depend on it.
         span = Span(self.name, base + place, base + (stop if stop >= 0 else place + 1))
@@ -245,6 +231,30 @@ class Ingest:
             self.refused += 1
             self._leave(stop)
         return Status(status), error
+
+    def _shortage(self, after: int, place: int, *, is_last: bool) -> ExhumeError | None:
+        """Drop the units up to `after`; return the error if the bytes after them cannot become a unit, and end then.
+
+        `place`: the offset of the token that is not complete; `is_last`: no bytes follow.
+        """
+        wrong = misfit(self._data, place) if place < len(self._data) else None
+        is_bad_tag = wrong is not None and not wrong.short and wrong.path == "tag"
+        token = Span(self.name, self.at + place, self.at + place + 1)
+        self._leave(after)
+        error: ExhumeError | None = None
+        if is_bad_tag:
+            error = checks.UNKNOWN_TAG.error(span=token)
+        elif is_last:
+            error = (checks.UNIT_CUT if self._data else checks.NO_END).error(span=token)
+        elif len(self._data) > self._most:
+            error = LimitExceededError(
+                "limit payload_size exceeded",
+                span=Span(self.name, self.at, self.at + len(self._data)),
+                expected=f"at most {self._most}",
+                actual="more",
+            )
+        self.ended, self._at_end = error is not None, False
+        return error
 
     def trailing(self, piece: bytes) -> ExhumeError | None:
         """Add bytes after the end; return the error for all of these, such as a second stream, or None without any.

@@ -74,22 +74,23 @@ def write_lines(
     count = _CountedInputs(progress)
     for one in inputs:
         name = name_of(one)
+        content = count.pieces(read_pieces(one, as_is=input in ("text", "json"), limits=limits))
         try:
-            kind, pieces = recognized(
-                count.pieces(read_pieces(one, as_is=input in ("text", "json"), limits=limits)), InputKind(input)
-            )
+            kind, pieces = recognized(content, InputKind(input))
         except WriterError as error:
             error.span = error.span or Span(name, 0, 0)
             raise
-        if kind is InputKind.IR:
-            _copy(writer, Units(_ChunkStream(name, pieces), limits))
-            continue
-        is_text = kind is InputKind.TEXT
-        if is_text and both:
-            raise WriterError(f"a plain-text log has no {AUTO}", span=Span(name, 0, 0), format="kv-ir")
-        longest = limits.structure_size
+        match kind:
+            case InputKind.IR:
+                _copy(writer, Units(_ChunkStream(name, pieces), limits))
+                continue
+            case InputKind.TEXT if both:
+                raise WriterError(f"a plain-text log has no {AUTO}", span=Span(name, 0, 0), format="kv-ir")
+            case InputKind.TEXT:
+                blocks = _events(name, pieces, limits.structure_size)
+            case _:
+                blocks = _cut(name, pieces, limits.structure_size)
         # In sequence: every block, or only the first one if other threads encode the rest.
-        blocks = _events(name, pieces, longest) if is_text else _cut(name, pieces, longest)
         if encoders is None or not known:
             for lines in blocks if encoders is None else islice(blocks, 1):
                 _write(writer, lines, 0, both=both)

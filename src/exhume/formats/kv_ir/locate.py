@@ -69,28 +69,35 @@ def locate_stream(
     for finding in deduplicated(walk(units)):
         found.append(finding)
     _skip_to_the_end(units)
-    # `end`: bytes of the file from `hit` on.  Nothing may have been decompressed, but a result is never empty: it has
-    # at least the magic number that was found.
-    end, cut = max(stream.stored, len(ZSTD_MAGIC)) if stream.wrapped else units.at, not units.ended
-    # Inside zstd frames, the stream ends with the frame that contains its last unit.
-    if stream.wrapped and units.ended:
-        frame = units.frame_end()
-        cut = frame is None
-        if frame is None:
-            wrong = units.damage or stream.rules.frame_cut.error(span=source.span(hit, hit + end))
-            found.append(Finding.from_error(wrong))
-        else:
-            frame_content_end, end = frame
-            if size := frame_content_end - units.at:
-                span = stream.span(units.at, frame_content_end)
-                found.append(stream.rules.trailing_bytes.finding(span=span, actual=counted(size, "bytes")))
-    span = source.span(hit, hit + end)
+    end, is_cut = _end_of(stream, units, source, hit, found)
     findings = tuple(found.findings())
-    if cut:
-        return CarvedArchive(format, span, CarveVerdict.PARTIAL, 0.9, findings, VerifiedBy.STRUCTURE)
-    return CarvedArchive(
-        format, span, CarveVerdict.of(findings, VerifiedBy.STRUCTURE), 1.0, findings, VerifiedBy.STRUCTURE
-    )
+    verdict = CarveVerdict.PARTIAL if is_cut else CarveVerdict.of(findings, VerifiedBy.STRUCTURE)
+    confidence = 0.9 if is_cut else 1.0
+    return CarvedArchive(format, source.span(hit, hit + end), verdict, confidence, findings, VerifiedBy.STRUCTURE)
+
+
+def _end_of(stream: Stream, units: Units, source: Source, hit: int, found: CappedFindings) -> tuple[int, bool]:
+    """Return `(bytes of the file that the stream takes from hit on, whether its end is missing)`.
+
+    Adds the fault of the end, if it has one, to `found`.
+    """
+    if not stream.wrapped:
+        return units.at, not units.ended
+    # Nothing may have been decompressed, but a result is never empty: it has at least the magic number.
+    stored = max(stream.stored, len(ZSTD_MAGIC))
+    if not units.ended:
+        return stored, True
+    # Inside zstd frames, the stream ends with the frame that contains its last unit.
+    frame = units.frame_end()
+    if frame is None:
+        error = units.damage or stream.rules.frame_cut.error(span=source.span(hit, hit + stored))
+        found.append(Finding.from_error(error))
+        return stored, True
+    content_end, end = frame
+    if size := content_end - units.at:
+        span = stream.span(units.at, content_end)
+        found.append(stream.rules.trailing_bytes.finding(span=span, actual=counted(size, "bytes")))
+    return end, False
 
 
 def _skip_to_the_end(units: Units) -> None:

@@ -429,24 +429,30 @@ class KvIrDecoder:
                         into = into.setdefault(tree.nodes[above].name, {})
                     into[tree.nodes[node].name] = _array(value) if how & AS_OBJECTS and type(value) is _Array else value
             found.append(root)
-        if how & EventForm.OBJECTS:
-            self.event = (found[0], found[1])
-        elif how & EventForm.LOG:
-            assert self.print_event is not None
-            raw = self.print_event((found[0], found[1]))
-            self._lines.append(raw)
-            self._size += len(raw)
-        # As a line of JSON.
-        elif not check_only:
-            line = {
-                EventForm.AUTO: lambda: _line(found[0]),
-                EventForm.USER: lambda: _line(found[1]),
-                EventForm.BOTH: lambda: f'{{"{AUTO}":{_line(found[0])},"{USER}":{_line(found[1])}}}',
-            }[EventForm(how)]()
-            raw = f"{line}\n".encode("utf-8", "surrogateescape")
-            self._lines.append(raw)
-            self._size += len(raw)
+        if not check_only:
+            auto, user = found
+            self._put(auto, user, how)
         return None
+
+    def _put(self, auto: dict[str, Any], user: dict[str, Any], how: int) -> None:
+        """Add the pairs of an event to the output: as objects, as bytes of its log, or as a line of JSON."""
+        if how & EventForm.OBJECTS:
+            self.event = auto, user
+            return
+        if how & EventForm.LOG:
+            assert self.print_event is not None
+            raw = self.print_event((auto, user))
+        else:
+            match EventForm(how):
+                case EventForm.AUTO:
+                    line = _line(auto)
+                case EventForm.USER:
+                    line = _line(user)
+                case _:
+                    line = f'{{"{AUTO}":{_line(auto)},"{USER}":{_line(user)}}}'
+            raw = f"{line}\n".encode("utf-8", "surrogateescape")
+        self._lines.append(raw)
+        self._size += len(raw)
 
 
 class KvIrEncoder:
@@ -478,8 +484,8 @@ def _check(tree: _Tree, leaves: list[Leaf]) -> Status | None:
 
     Returns the first fault, or None.
     """
-    # By (parent, name), which keys of different types can share: the node that has it in this event, and whether it has
-    # a value (True) or is an object with members.
+    # By (parent, name), which keys of different types can share: the node that has it in this event, and whether the
+    # node has a value (True) or is an object with members (False).
     used: dict[tuple[int, bytes], tuple[int, bool]] = {}
     for node, value in leaves:
         if not 0 < node < len(tree.nodes):
@@ -502,9 +508,10 @@ def _check(tree: _Tree, leaves: list[Leaf]) -> Status | None:
         for above in reversed(tree.path(one.parent)):
             name = (tree.nodes[above].parent, tree.nodes[above].raw)
             if name in used:
-                if used[name][0] != above:
+                other, has_value = used[name]
+                if other != above:
                     return Status.TWICE
-                if used[name][1]:
+                if has_value:
                     return Status.NESTED
                 break
             used[name] = (above, False)

@@ -146,35 +146,42 @@ class Stream:
                 if at:
                     return  # bytes that are not a frame: `after_frames` reports them
                 raise self.rules.frame_corrupt.error(span=source.span(at, source.size), actual=error.actual) from error
-            engine = new_engine()
-            # `start`: of the frame; `done`: bytes of its content so far.  The next stored bytes, at most `step` at a
-            # time, are taken from `ahead`, which was read at the offset `place`.
-            start, done, step = at, 0, FIRST_STEP
-            ahead, place = memoryview(b""), at
-            while not engine.eof:
-                size = min(step, STEP - (at - start) % STEP)  # never across a multiple of STEP: full steps are aligned
-                if at - place + size > len(ahead):
-                    ahead, place = memoryview(self._read(at, size)), at
-                piece = ahead[at - place : at - place + size]
-                if not piece:
-                    raise self.rules.frame_cut.error(span=source.span(start, source.size))
-                try:
-                    out = engine.decompress(piece)
-                except zstandard.ZstdError as error:
-                    yield from self._near(start, at, done)
-                    span = source.span(at, min(at + len(piece), source.size))
-                    raise self.rules.frame_corrupt.error(span=span, actual=str(error)) from error
-                at += len(piece)
-                done += len(out)
-                # Shrink the steps as long as they yield much, so that the chunks stay small.
-                step = min(2 * step, STEP) if len(out) < MUCH else max(step // 2, FINE)
-                if engine.eof:
-                    at -= len(engine.unused_data)  # they are of the next frame
-                    total += done
-                    self.frame_ends.append((total, at))
-                self.stored = at
-                if out:
-                    yield out
+            yield from self._frame(at, total)
+            total, at = self.frame_ends[-1]
+
+    def _frame(self, start: int, before: int) -> Iterator[bytes]:
+        """Yield the content of the zstd frame at `start`; `before`: bytes of the stream before it.
+
+        Adds its end to `frame_ends` before the last chunk.  Raises as `_decompressed` does.
+        """
+        source, engine = self.source, new_engine()
+        done = 0  # bytes of its content so far
+        # The next stored bytes, at most `step` at a time, are taken from `ahead`, which was read at the offset `place`.
+        at, step = start, FIRST_STEP
+        ahead, place = memoryview(b""), at
+        while not engine.eof:
+            size = min(step, STEP - (at - start) % STEP)  # never across a multiple of STEP: full steps are aligned
+            if at - place + size > len(ahead):
+                ahead, place = memoryview(self._read(at, size)), at
+            piece = ahead[at - place : at - place + size]
+            if not piece:
+                raise self.rules.frame_cut.error(span=source.span(start, source.size))
+            try:
+                out = engine.decompress(piece)
+            except zstandard.ZstdError as error:
+                yield from self._near(start, at, done)
+                span = source.span(at, min(at + len(piece), source.size))
+                raise self.rules.frame_corrupt.error(span=span, actual=str(error)) from error
+            at += len(piece)
+            done += len(out)
+            # Shrink the steps as long as they yield much, so that the chunks stay small.
+            step = min(2 * step, STEP) if len(out) < MUCH else max(step // 2, FINE)
+            if engine.eof:
+                at -= len(engine.unused_data)  # they are of the next frame
+                self.frame_ends.append((before + done, at))
+            self.stored = at
+            if out:
+                yield out
 
     def _read(self, at: int, size: int) -> bytes:
         """Read `size` stored bytes; once steps are large, also those of the next steps."""

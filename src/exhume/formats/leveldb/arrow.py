@@ -44,6 +44,10 @@ if TYPE_CHECKING:
     from exhume.formats.leveldb.database import Database
 
 
+_LOSSES: Final = {Severity.ERROR: "damaged blocks and log records", Severity.UNCHECKED: "parts above a limit"}
+"""What a finding says is lost, by the severity of its rule; others lose nothing."""
+
+
 def _types(pa: Any) -> dict[str, Any]:
     """Return the Arrow type of every column that a table can have, by name."""
     words = pa.dictionary(pa.int32(), pa.string())
@@ -124,9 +128,9 @@ def to_arrow(
     def unread(finding: Any) -> None:
         """Count a finding that means lost rows."""
         # The severity of the rule: findings in files that are no longer used are milder, but lose rows, too.
-        severity = checks.RULES[finding.code].severity
-        if losses is not None and severity in (Severity.ERROR, Severity.UNCHECKED):
-            losses["damaged blocks and log records" if severity is Severity.ERROR else "parts above a limit"] += 1
+        reason = _LOSSES.get(checks.RULES[finding.code].severity)
+        if losses is not None and reason is not None:
+            losses[reason] += 1
 
     def made(rows: LeveldbRows) -> tuple[Any, Any]:
         """Return (batch, row sizes) for these rows, without those outside the bounds."""
@@ -207,16 +211,17 @@ def _batch(rows: LeveldbRows, names: list[str], losses: Counter[str] | None) -> 
         if name in _NUMBERS:
             found = pa.array(list(map(_NUMBERS[name], places.kinds)), types[name])
             return found.take(pa.array(places.kind_of_row))
-        if name == "type":
-            return _coded(_TYPES, numbers(KIND))
-        if name == "status":
-            return _coded(_STATUSES, numbers(STATUS))
-        if name == "operation":
-            return _operations(places, numbers(AT), types[name])
-        if name == "column_family":
-            return pa.array(numpy.full(len(rows), rows.family), types[name])
-        if name == "block_offset":
-            return pa.array(places.offset_of_row, types[name])
+        match name:
+            case "type":
+                return _coded(_TYPES, numbers(KIND))
+            case "status":
+                return _coded(_STATUSES, numbers(STATUS))
+            case "operation":
+                return _operations(places, numbers(AT), types[name])
+            case "column_family":
+                return pa.array(numpy.full(len(rows), rows.family), types[name])
+            case "block_offset":
+                return pa.array(places.offset_of_row, types[name])
         # -1 stands for no number.
         found = numbers({"sequence": SEQUENCE, "superseded_by": NEWER, "entry_offset": AT}[name])
         return pa.array(found.astype(numpy.uint64), types[name], mask=found < 0 if found.min(initial=0) < 0 else None)

@@ -18,11 +18,13 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
-from exhume.errors import ExhumeError
+from exhume.errors import ExhumeError, Span
+from exhume.findings import CappedFindings, Finding
 from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.batches import LoadedLog
 from exhume.formats.leveldb.checks import Report
 from exhume.formats.leveldb.deletions import Deletions, RangeDeletion
+from exhume.formats.leveldb.directory import MOST_UNREAD
 from exhume.formats.leveldb.files import DbFile
 from exhume.formats.leveldb.forensics import TableSurvey, forensic_items, survey_table
 from exhume.formats.leveldb.kernel import LeveldbRows
@@ -30,18 +32,21 @@ from exhume.formats.leveldb.live import RANGE, LiveDatabase
 from exhume.formats.leveldb.model import (
     CURRENT_STATE,
     DELETIONS,
+    INDIRECT,
     UNCOMMITTED,
     Role,
     Status,
     ValueTypes,
     Version,
     VersionExtra,
+    type_name,
 )
 from exhume.formats.leveldb.ranges import (
     BEGINNING,
     Sources,
     is_sound,
     map_rows,
+    unresolved_versions,
     unused_rows,
     versions_of,
 )
@@ -329,6 +334,33 @@ class Database(LiveDatabase):
         order = self.order(version.column_family)
         # Versions have no timestamp in their key.
         return found.newest(order.rank(version.key + bytes(order.timestamp))) > version.sequence
+
+    def unresolved_findings(self, jobs: int = 1) -> list[Finding]:
+        """Return a finding for each live value that cannot be determined; none if a log cannot be read.
+
+        `jobs` threads read the rows (0: one per core).
+        """
+        found = CappedFindings()
+        try:
+            self.kinds.update(*(self.load_log(file, checks.ignore).kinds for file in self.logs(Role.LIVE)))
+        except ExhumeError:
+            return []
+        if self.kinds.isdisjoint(INDIRECT):
+            return []
+        self.unread.clear()
+        places: dict[bytes, Span] = {}  # of values in blob files that could not be read
+        lines = self.map_versions(unresolved_versions, unreferenced=False, older=False, jobs=jobs, lean=True)
+        for version in itertools.chain.from_iterable(lines):
+            if version.value_type == ValueTypes.BLOB_INDEX and self.unread:
+                if len(places) < MOST_UNREAD:
+                    places.setdefault(version.key, version.span)
+                continue  # the loop below reports why the blob could not be read
+            kind = type_name(version.value_type)
+            found.append(checks.UNRESOLVED.finding(kind, span=version.span, actual=version.key))
+        for key, error in self.unread:
+            raised = Finding.from_error(error)
+            found.append(raised if raised.span is not None else raised._replace(span=places.get(key)))
+        return found.findings()
 
     def version_key(self, version: Version) -> Any:
         """Return the sort key of a version: column family, whether the key is invalid, key, newest first."""

@@ -124,23 +124,26 @@ def list_files(tree: Tree, manifest: Manifest | None, was_named: Callable[[int],
             kind = "manifest"  # CURRENT may name a file of any name
         with tree.source(name) as source:
             size, whole = source.size, source.span(0, source.size)
-        level, expected, largest = None, None, None  # what the manifest states of a table
-        role, family = _role_of(kind, name, number, manifest)
-        if kind == "table":  # whose role depends on all manifests
+        if kind != "table":
+            role, family = _role_of(kind, name, number, manifest)
+            file = DbFile(name, kind, number, role, size, None, family)
+        else:  # its role depends on all manifests
             if number in seen:
                 report(checks.TWO_FILES, span=whole, actual=seen[number])
             seen[number] = name
             table = referenced.get(number)
-            if table is not None:
-                role, level, family, expected = Role.LIVE, table.level, table.column_family, table.size
-                largest = table.largest_sequence
+            if table is None:
+                file = DbFile(name, kind, number, Role.OBSOLETE if was_named(number) else Role.ORPHAN, size, None, 0)
+            else:
+                file = DbFile(name, kind, number, Role.LIVE, size, table.level, table.column_family, table.size,
+                              table.largest_sequence)  # fmt: skip
                 if size != table.size:
                     report(checks.FILE_SIZE, span=whole, expected=table.size, actual=size)
-            else:
-                role = Role.OBSOLETE if was_named(number) else Role.ORPHAN
-        if role in (Role.OBSOLETE, Role.ORPHAN):
-            report(checks.ORPHAN if role is Role.ORPHAN else checks.OBSOLETE, span=whole)
-        out.append(DbFile(name, kind, number, role, size, level, family, expected, largest))
+        if file.role is Role.ORPHAN:
+            report(checks.ORPHAN, span=whole)
+        elif file.role is Role.OBSOLETE:
+            report(checks.OBSOLETE, span=whole)
+        out.append(file)
     for name in set_aside(tree):
         with tree.source(name) as source:
             report(checks.SET_ASIDE, span=source.span(0, source.size))

@@ -208,7 +208,10 @@ def read_large(
         return None
     # The checksum takes a pass of its own: a wrong one is reported before the first chunk is read.
     computed = _checksum(file, handle, compression)
-    verdict = Verdict.NONE if computed is None else Verdict.GOOD if computed == stored else Verdict.BAD
+    if computed is None:
+        verdict = Verdict.NONE
+    else:
+        verdict = Verdict.GOOD if computed == stored else Verdict.BAD
     try:
         block = LargeBlock(handle, file, codec_name(compression), verdict, content)
     except (CodecError, LimitExceededError, UnsupportedFeatureError):

@@ -81,11 +81,13 @@ def parse_footer(tail: bytes, where: Span, origin: int = 0) -> Footer | None:
         if (handles := raw.leveldb) is not None:
             meta, index = _handle(handles.metaindex), _handle(handles.index)
             start = where.end - LEVELDB_FOOTER
-            return Footer("leveldb", 0, "crc32c", meta, index, start, LEVELDB_FOOTER, bytes(handles.padding))
+            return Footer(
+                family="leveldb", version=0, checksum="crc32c", metaindex=meta, index_handle=index,
+                offset=start, size=LEVELDB_FOOTER, padding=bytes(handles.padding),
+            )  # fmt: skip
         if (name := UNREAD_TABLES.get(bytes(raw.magic))) is not None:
             raise checks.TABLE_KIND.error(span=where, expected="a table of blocks", actual=name)
-        # RocksDB: from version 6 the footer has a checksum and no index handle; before, it has two handles.  `Footer`:
-        # family, version, kind of checksums, metaindex, index, offset, size, padding, its own checksum, their context.
+        # RocksDB: from version 6 the footer has a checksum and no index handle; before, it has two handles.
         if not raw.is_rocksdb or len(tail) < ROCKSDB_FOOTER:
             return None
         start = where.end - ROCKSDB_FOOTER
@@ -95,15 +97,20 @@ def parse_footer(tail: bytes, where: Span, origin: int = 0) -> Footer | None:
         checksum = ChecksumTypes(number).name.lower() if number in tuple(ChecksumTypes) else f"type-{number}"
         if (sealed := raw.rocksdb6) is not None:
             size = sealed.len_metaindex  # the metaindex and its trailer are right before the footer
+            meta = Handle(start - origin - BLOCK_TRAILER - size, size)
             return Footer(
-                "rocksdb", version, checksum, Handle(start - origin - BLOCK_TRAILER - size, size), None, start,
-                ROCKSDB_FOOTER, bytes(sealed.padding), sealed.footer_checksum, sealed.base_context_checksum,
+                family="rocksdb", version=version, checksum=checksum, metaindex=meta, index_handle=None,
+                offset=start, size=ROCKSDB_FOOTER, padding=bytes(sealed.padding),
+                footer_checksum=sealed.footer_checksum, base_context=sealed.base_context_checksum,
             )  # fmt: skip
         handles = raw.rocksdb
         if handles is None:
             return None
         meta, index = _handle(handles.metaindex), _handle(handles.index)
-        return Footer("rocksdb", version, checksum, meta, index, start, ROCKSDB_FOOTER, bytes(handles.padding))
+        return Footer(
+            family="rocksdb", version=version, checksum=checksum, metaindex=meta, index_handle=index,
+            offset=start, size=ROCKSDB_FOOTER, padding=bytes(handles.padding),
+        )  # fmt: skip
 
 
 def _handle(raw: LeveldbBlockHandle) -> Handle:

@@ -213,16 +213,15 @@ class LiveDatabase(DatabaseDirectory):
                 chain = []
             if stop is not None and key >= stop:
                 return
-            # An older version of a key that is done.
-            if key == last and not chain:
+            if key == last and not chain:  # an older version of a key that is done
                 continue
             packed = _TOP - inverted
-            number, kind = packed >> 8, packed & 0xFF  # sequence number and value type
-            if number > ceiling or kind == RANGE:
+            sequence, kind = packed >> 8, packed & 0xFF
+            if sequence > ceiling or kind == RANGE:
                 continue
             last = key
-            # Whether the key has no value from here on down.
-            gone = kind in DELETIONS or (deleted is not None and deleted.newest(key) > number)
+            # Whether this version and those before it are deleted.
+            gone = kind in DELETIONS or (deleted is not None and deleted.newest(key) > sequence)
             if not gone and kind not in checks.KNOWN_PUTS:
                 checks.raise_rule(checks.VALUE_TYPE, span=place.span, actual=kind)
             if not gone and kind == ValueTypes.MERGE:
@@ -313,19 +312,13 @@ class LiveDatabase(DatabaseDirectory):
             return []
         ranges = [one for log in logs for one in log.ranges]
         named = updated_in_place(self._options()) if ranges else ()  # names of the column families with that option
+        families = self.manifest.families if self.manifest is not None else {0: ColumnFamily()}
         for family in sorted({one.column_family for one in ranges} if named else ()):
-            families = self.manifest.families if self.manifest is not None else {0: ColumnFamily()}
-            if family not in families or families[family].name not in named:
-                continue
-            order = self.order(family)
-            mine = [one for one in ranges if one.column_family == family]
-            runs = [log.items[family] for log in logs if family in log.items]
-            for key, versions in itertools.groupby(heapq.merge(*runs), itemgetter(0)):
-                newest, first = _first_write(versions)
-                if newest is None or (last := (_TOP - newest[1]) >> 8) == first:  # written once, or not a value
-                    continue
-                if first < max((one.sequence for one in mine if _covers(one, key, order)), default=0) < last:
-                    found.append(checks.IN_PLACE.finding(span=newest[5].span, actual=key))
+            if family in families and families[family].name in named:
+                mine = [one for one in ranges if one.column_family == family]
+                runs = [log.items[family] for log in logs if family in log.items]
+                for key, _, _, _, _, place in _hidden_values(runs, mine, self.order(family)):
+                    found.append(checks.IN_PLACE.finding(span=place.span, actual=key))
         return found.findings()
 
     def _merged(self, start: bytes | None, stop: bytes | None, family: int) -> Iterator[Item]:
@@ -389,25 +382,42 @@ class LiveDatabase(DatabaseDirectory):
         self._levels.clear()
 
 
+def _hidden_values(runs: Iterable[Iterable[Item]], ranges: list[RangeDeletion], order: Comparator) -> Iterator[Item]:
+    """Yield each value that a range deletion between its first and its last write hides; see `updates_in_place`.
+
+    `runs` have the items of logs, `ranges` are the range deletions, both of one column family.
+    """
+    for key, versions in itertools.groupby(heapq.merge(*runs), itemgetter(0)):
+        newest, first = _first_write(versions)
+        if newest is None:
+            continue
+        _, inverted, _, _, _, _ = newest
+        last = (_TOP - inverted) >> 8
+        # With the same number, it was written once.
+        if last != first and first < max((r.sequence for r in ranges if _covers(r, key, order)), default=0) < last:
+            yield newest
+
+
 def _first_write(versions: Iterable[Item]) -> tuple[Item | None, int]:
     """Return the newest version of a key in logs, and the sequence number that RocksDB keeps when it updates in place.
 
     A write replaces the value before it in place if that has the same type and is not shorter; the number stays that of
     the value that was there first.  `versions` come newest first.  Returns None if the newest is not a value.
     """
-    newest, number, kind, size = None, 0, 0, 0
+    newest, newest_kind = None, 0
+    first, first_size = 0, 0  # sequence number and bytes of the first write so far, going back from the newest
     for one in versions:
-        packed, value = _TOP - one[1], one[4]  # (key, inverted, rank, offset, value, place)
-        if packed & 0xFF == RANGE:
+        _, inverted, _, _, value, _ = one
+        sequence, kind = divmod(_TOP - inverted, 256)
+        if kind == RANGE:
             continue
-        # `held`: bytes of the value.
-        held = len(value or b"")
-        if newest is None and packed & 0xFF in checks.KNOWN_PUTS - {ValueTypes.MERGE}:
-            newest, kind = one, packed & 0xFF
-        elif newest is None or packed & 0xFF != kind or held < size:
+        size = len(value or b"")
+        if newest is None and kind in checks.KNOWN_PUTS - {ValueTypes.MERGE}:
+            newest, newest_kind = one, kind
+        elif newest is None or kind != newest_kind or size < first_size:
             break  # the next newer write did not fit in its place
-        number, size = packed >> 8, held
-    return newest, number
+        first, first_size = sequence, size
+    return newest, first
 
 
 def _covers(one: RangeDeletion, key: bytes, order: Comparator) -> bool:

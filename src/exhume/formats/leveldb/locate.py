@@ -21,6 +21,14 @@ from exhume.recovery import CarvedArchive, CarveVerdict, VerifiedBy
 
 _LARGEST = 1 << 40  # bytes of a plausible file; more is an incorrect footer
 
+SHOWN = 10
+"""Most faults that are named: the first ones suffice to judge a table."""
+
+# Confidence that bytes are a table or a blob file, by what of it is there.
+_END_ONLY = 0.4
+_NO_INDEX = 0.3  # damaged, and the index cannot be read: it may be no table
+_SEVERAL_STRUCTURES = 0.99  # several structures agree
+
 
 def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: int = 1) -> CarvedArchive | None:
     """The table whose footer ends with the magic number at `hit`, or the blob file that begins with it; None when the
@@ -36,9 +44,8 @@ def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: i
     if size is None or size > _LARGEST:
         return None
     start = end - size
-    # The last argument is the confidence: how likely the bytes are a table.
     if start < 0:  # the image has only the end of the table
-        return CarvedArchive("leveldb", source.span(0, end), CarveVerdict.PARTIAL, 0.4)
+        return CarvedArchive("leveldb", source.span(0, end), CarveVerdict.PARTIAL, _END_ONLY)
     found: list[Finding] = []
     report = checks.collector(found.append)
     table = Table(source.window(start, end), limits=limits)
@@ -52,9 +59,8 @@ def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: i
     bad = tuple(finding for finding in found if finding.is_problem)
     span = source.span(start, end)
     verdict = CarveVerdict.of(bad, proof)
-    # A damaged table without a readable index may be no table; 0.99: several structures agree.
-    confidence = 0.3 if verdict is CarveVerdict.DAMAGED and not index else 0.99
-    return CarvedArchive("leveldb", span, verdict, confidence, bad[:10], proof)  # the first faults suffice to judge it
+    confidence = _NO_INDEX if verdict is CarveVerdict.DAMAGED and not index else _SEVERAL_STRUCTURES
+    return CarvedArchive("leveldb", span, verdict, confidence, bad[:SHOWN], proof)
 
 
 def _locate_blobs(source: Source, start: int, limits: Limits) -> CarvedArchive | None:
@@ -75,7 +81,8 @@ def _locate_blobs(source: Source, start: int, limits: Limits) -> CarvedArchive |
     BlobFile(source.window(start, start + end), limits).verify(checks.collector(found.append))
     bad = tuple(finding for finding in found if finding.is_problem)
     verdict = CarveVerdict.of(bad, VerifiedBy.CHECKSUMS) if is_closed or bad else CarveVerdict.PARTIAL
-    return CarvedArchive("leveldb", source.span(start, start + end), verdict, 0.99, bad[:10], VerifiedBy.CHECKSUMS)
+    span = source.span(start, start + end)
+    return CarvedArchive("leveldb", span, verdict, _SEVERAL_STRUCTURES, bad[:SHOWN], VerifiedBy.CHECKSUMS)
 
 
 def _size(source: Source, end: int, limits: Limits) -> int | None:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Never
 
 from exhume.codecs import decompress
 from exhume.codecs.checksums import crc32c, mask_crc32c
@@ -335,13 +335,9 @@ class LogReader:
             else:
                 if not earlier:
                     self.about.append((begin, base + stop))
-                # An unknown type ends the log, unless readers may skip it.
                 if kind not in TIMESTAMP_FRAGMENTS and kind != FragmentTypes.SET_COMPRESSION:
                     if kind not in KNOWN_FRAGMENTS and kind < MAY_SKIP and not earlier:
-                        rest = self.source.span(begin, self.source.size)
-                        self.lost += rest.size
-                        self.report(checks.FRAGMENT_TYPE, span=rest, field_path="fragment_type", actual=kind)
-                        raise _EndOfLog
+                        self._end_at_unknown(kind, begin)
                     continue
             data_offset, after = origin + base + start, origin + base + stop
             yield Fragment(origin + begin, data_offset, after, kind, intact, earlier), data[start:stop]
@@ -349,6 +345,13 @@ class LogReader:
         if any(data[at:]):
             rule = checks.LOG_TAIL if last else checks.LOG_FILL
             self._report_damage(rule, span=self.source.span(base + at, base + end), lost=end - at)
+
+    def _end_at_unknown(self, kind: int, at: int) -> Never:
+        """Report the fragment at `at`, of an unknown type that readers may not skip.  Raises `_EndOfLog`."""
+        rest = self.source.span(at, self.source.size)
+        self.lost += rest.size
+        self.report(checks.FRAGMENT_TYPE, span=rest, field_path="fragment_type", actual=kind)
+        raise _EndOfLog
 
     def _report_length(self, error: LayoutError, is_tail: bool, start: int, stop: int) -> None:
         """Report a fragment whose length goes beyond its block `[start, stop)`; `is_tail`: as the file ends there."""

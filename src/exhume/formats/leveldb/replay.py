@@ -12,6 +12,7 @@ rules: `docs/formats/leveldb.md`.
 from __future__ import annotations
 
 import itertools
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
@@ -104,17 +105,7 @@ class Replay:
                 run.take(one)
             else:
                 run.apply(one)
-        # Batches of an earlier use of the file are unused, by column family.
-        old: dict[int, LogItems] = {}
-        for before in earlier:
-            # Numbered per operation: only RocksDB reuses files.
-            for number, operation in enumerate(before.batch.operations):
-                if operation.column_family not in old:
-                    old[operation.column_family] = make()
-                old[operation.column_family].append(
-                    item_of(operation, before, before.batch.sequence + number, operation.key, operation.value)
-                )
-        log.unused += [(Status.UNREFERENCED, family, items) for family, items in old.items()]
+        log.unused += [(Status.UNREFERENCED, *unused) for unused in _by_family(earlier, make).items()]
         for items in log.items.values():
             items.sort()
         for _, _, unused in log.unused:  # `LogItems` sorts by the same key itself
@@ -225,6 +216,16 @@ def _rank(file: DbFile, ordinal: int) -> int:
     It is odd, so that it never equals that of a table's block, which is even.
     """
     return (min(file.number, (1 << 30) - 1) << 33) + 2 * ordinal + 1
+
+
+def _by_family(batches: list[LogBatch], make: Callable[[], LogItems]) -> dict[int, LogItems]:
+    """Return the items of batches of an earlier use of a log's file, by column family; `make` returns empty items."""
+    found: defaultdict[int, LogItems] = defaultdict(make)
+    for one in batches:
+        # Numbered per operation: only RocksDB reuses files.
+        for sequence, operation in enumerate(one.batch.operations, one.batch.sequence):
+            found[operation.column_family].append(item_of(operation, one, sequence, operation.key, operation.value))
+    return found
 
 
 def _unused(status: Status, pending: list[PreparedOperation]) -> Iterator[Unused]:

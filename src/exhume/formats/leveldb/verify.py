@@ -10,7 +10,7 @@ With `quick`, no entry is examined.  Spec: LevelDB doc/impl.md; the rules are in
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from itertools import islice, pairwise
 from typing import Any
 
@@ -22,14 +22,13 @@ from exhume.formats.leveldb.blobs import BlobFile
 from exhume.formats.leveldb.checks import Report
 from exhume.formats.leveldb.comparators import Comparator
 from exhume.formats.leveldb.database import Database
-from exhume.formats.leveldb.directory import MOST_UNREAD
 from exhume.formats.leveldb.files import DbFile
 from exhume.formats.leveldb.kernel import LeveldbRows
 from exhume.formats.leveldb.large import LargeBlock
 from exhume.formats.leveldb.layout_facts import user_key
 from exhume.formats.leveldb.manifest import replay
-from exhume.formats.leveldb.model import INDIRECT, Role, TableFile, ValueTypes, type_name
-from exhume.formats.leveldb.ranges import PIECE, unresolved_versions
+from exhume.formats.leveldb.model import Role, TableFile
+from exhume.formats.leveldb.ranges import PIECE
 from exhume.formats.leveldb.table import KNOWN_TYPES, Item, Table, property_number
 from exhume.formats.leveldb.table_blocks import TableBlock
 from exhume.formats.leveldb.table_index import PROPERTIES
@@ -53,12 +52,26 @@ def verify_database(
     """
     database.confirm_manifest()
     yield from database.problems
-    # Comparators.
     orders = [database.order(family) for family in (database.manifest.families if database.manifest else (0,))]
     for name in dict.fromkeys(order.name for order in orders if not order.known):
         actual = name or "no name, and keys that are not in the order of bytes"
         yield checks.COMPARATOR.finding(span=Span(database.tree.name, 0, 0), actual=actual)
-    # Logs and old manifests.  The last sequence number of the database is that of the manifest or of a later log.
+    last_sequence = yield from _verify_logs(database)
+    yield from database.updates_in_place()
+    yield from _verify_tables(_Rules(database, last_sequence, quick), jobs, progress)
+    for file in database.files:
+        if file.kind == "blob" and file.size is not None:
+            blobs = _verify_blobs(database, file, quick=quick)
+            yield from blobs if file.role is Role.LIVE else map(checks.unused, blobs)
+    if not quick:
+        yield from database.unresolved_findings(jobs)
+
+
+def _verify_logs(database: Database) -> Generator[Finding, None, int | None]:
+    """Yield findings on logs and old manifests, and return the last sequence number of the database.
+
+    That is the number of the manifest or of a later log; None if it is unknown.
+    """
     last = (database.manifest.last_sequence or 0) if database.manifest else None
     for file in database.files:
         if file.kind == "log":
@@ -71,11 +84,14 @@ def verify_database(
             source, report = database.source(file.name), checks.collector(found.append)
             _guard(found, lambda source=source, report=report: replay(source, report, database.limits))
             yield from map(checks.unused, found.findings())
-    yield from database.updates_in_place()
-    # Tables: worker threads survey runs of data blocks ahead of the loop that collects the findings, table by table.
+    return last
+
+
+def _verify_tables(rules: _Rules, jobs: int, progress: Progress) -> Iterator[Finding]:
+    """Yield findings on each table.  Threads survey runs of data blocks in advance, of later tables, too."""
+    database = rules.database
     tables = [f for f in database.files if f.kind == "table" and f.size is not None]
     known = {t.number: t for t in database.manifest.tables} if database.manifest else {}
-    rules = _Rules(database, last, quick)
     waiting: deque[TableVerifier] = deque()
 
     def block_runs() -> Iterator[_BlockRun]:
@@ -91,11 +107,6 @@ def verify_database(
         findings = waiting.popleft().finish(first, surveys)
         yield from findings if file.role is Role.LIVE else map(checks.unused, findings)
         progress(done, len(tables), "tables")
-    for file in database.files:
-        if file.kind == "blob" and file.size is not None:
-            blobs = _verify_blobs(database, file, quick=quick)
-            yield from blobs if file.role is Role.LIVE else map(checks.unused, blobs)
-    yield from () if quick else _unresolved(database, jobs)
 
 
 def _verify_blobs(database: Database, file: DbFile, *, quick: bool) -> list[Finding]:
@@ -105,31 +116,6 @@ def _verify_blobs(database: Database, file: DbFile, *, quick: bool) -> list[Find
     blobs = BlobFile(database.source(file.name), database.limits)
 
     _guard(found, lambda: blobs.verify(report, quick=quick))
-    return found.findings()
-
-
-def _unresolved(database: Database, jobs: int) -> list[Finding]:
-    """Report the live values that cannot be determined; none if a log cannot be read, which is reported before."""
-    found = CappedFindings()
-    try:
-        database.kinds.update(*(database.load_log(file, checks.ignore).kinds for file in database.logs(Role.LIVE)))
-    except ExhumeError:
-        return []
-    if any(kind in INDIRECT for kind in database.kinds):
-        database.unread.clear()
-        places: dict[bytes, Span] = {}
-        lines = database.map_versions(unresolved_versions, unreferenced=False, older=False, jobs=jobs, lean=True)
-        for versions in lines:
-            for version in versions:
-                kind = type_name(version.value_type)
-                if version.value_type == ValueTypes.BLOB_INDEX and database.unread:
-                    if len(places) < MOST_UNREAD:
-                        places.setdefault(version.key, version.span)
-                    continue  # the loop below reports why the blob could not be read
-                found.append(checks.UNRESOLVED.finding(kind, span=version.span, actual=version.key))
-        for key, error in database.unread:
-            raised = Finding.from_error(error)
-            found.append(raised if raised.span is not None else raised._replace(span=places.get(key)))
     return found.findings()
 
 
@@ -322,7 +308,8 @@ class TableVerifier:
             self._check_restarts(block)
             if items:
                 self._check_items(block, items, previous, separator)
-                previous = _LastEntry(*items[-1][:2], handle)
+                key, inverted, *_ = items[-1]
+                previous = _LastEntry(key, inverted, handle)
         return previous
 
     def _claim(self, handle: Handle, name: str) -> None:
@@ -380,15 +367,15 @@ class TableVerifier:
                    expected=items[-1][0], actual=separator)  # fmt: skip
         self._check_bounds(block, items)
         for _, inverted, _, at, _, _ in items:
-            packed = _TOP - inverted
+            sequence, kind = divmod(_TOP - inverted, 256)
             self.entries += 1
             if self.table.referenced:
-                self.kinds.add(packed & 0xFF)
-            if packed & 0xFF not in KNOWN_TYPES:
-                report(checks.VALUE_TYPE, span=block.span.in_payload(at, at), actual=packed & 0xFF)
-            if self.last_sequence is not None and packed >> 8 > self.last_sequence and self.table.referenced:
+                self.kinds.add(kind)
+            if kind not in KNOWN_TYPES:
+                report(checks.VALUE_TYPE, span=block.span.in_payload(at, at), actual=kind)
+            if self.last_sequence is not None and sequence > self.last_sequence and self.table.referenced:
                 report(checks.SEQUENCE, span=block.span.in_payload(at, at),
-                       expected=f"at most {self.last_sequence}", actual=packed >> 8)  # fmt: skip
+                       expected=f"at most {self.last_sequence}", actual=sequence)  # fmt: skip
 
     def _check_bounds(self, block: TableBlock | LargeBlock, items: list[Item]) -> None:
         """Report entries outside the range of keys that the manifest states for the table."""
@@ -403,7 +390,9 @@ class TableVerifier:
 
         Entries outside the range were reported with their blocks.
         """
-        if self.stated is not None and last is not None and self.order.precedes(last[0], user_key(self.stated.largest)):
+        if self.stated is None or last is None:
+            return
+        if self.order.precedes(last.key, user_key(self.stated.largest)):
             if self.table.range_deletions(checks.ignore):
                 return  # a range deletion may reach beyond the last entry
             span = self.table.source.span(last.block.offset, last.block.stop)
@@ -421,6 +410,27 @@ class TableVerifier:
     def _check_claims(self) -> None:
         """Report blocks that overlap, and bytes between them, unless they are padding."""
         source = self.table.source
+        at = 0  # the end of what is claimed so far
+        gaps: list[tuple[int, int]] = []
+        are_after_data = True  # whether each gap follows a data block
+        previous = ""  # the name of the block before
+        for start, end, name in self._all_claims():
+            if end > source.size:
+                continue  # reported by the rule about handles
+            if start > at:
+                gaps.append((at, start))
+                are_after_data &= previous == "data block"
+            elif start < at:
+                self.report(
+                    checks.UNCLAIMED, f"{name} overlaps the bytes before it", span=source.span(start, min(at, end))
+                )
+            at, previous = max(at, end), name
+        if self._names_all and not (are_after_data and self.table.is_padding(gaps)):
+            for start, end in gaps:
+                self.report(checks.UNCLAIMED, "no block claims these bytes", span=source.span(start, end))
+
+    def _all_claims(self) -> list[tuple[int, int, str]]:
+        """Return what is claimed, sorted: sound runs as a whole, or block by block if any claims overlap."""
         sound = [run.blocks.handles for run in self.sound]
         joined = [(handles[0].offset, handles[-1].stop, "data block") for handles in sound]
         claimed = sorted({*self.claimed, *joined})
@@ -428,20 +438,4 @@ class TableVerifier:
             for run in self.sound:  # the finding names a block, not a run
                 self._claim_blocks(run)
             claimed = sorted(set(self.claimed))
-        at = 0  # the end of what is claimed so far
-        gaps: list[tuple[int, int]] = []
-        after_data, before = True, ""  # whether each gap follows a data block; the name of the previous block
-        for start, end, name in claimed:
-            if end > source.size:
-                continue  # reported by the rule about handles
-            if start > at:
-                gaps.append((at, start))
-                after_data &= before == "data block"
-            elif start < at:
-                self.report(
-                    checks.UNCLAIMED, f"{name} overlaps the bytes before it", span=source.span(start, min(at, end))
-                )
-            at, before = max(at, end), name
-        if self._names_all and not (after_data and self.table.is_padding(gaps)):
-            for start, end in gaps:
-                self.report(checks.UNCLAIMED, "no block claims these bytes", span=source.span(start, end))
+        return claimed

@@ -22,7 +22,7 @@ from exhume.formats.clp_s.query.requirement import Check, Requirement
 from exhume.formats.clp_s.query.resolve import LITERAL_TYPES
 from exhume.formats.clp_s.read import blocks, windows
 from exhume.formats.clp_s.read.blocks import Printed, SharedValue, printed, text_rows
-from exhume.formats.clp_s.read.together import GatheredColumn, KernelTables, RunSource
+from exhume.formats.clp_s.read.together import ALONE, READ, GatheredColumn, KernelTables, RunSource
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.query.plan import TablePlan
@@ -36,8 +36,8 @@ class RunEvaluator(Evaluator):
     """Evaluates conditions for the `chosen` ones of a run of small tables, on values gathered from all of them.
 
     Masks have a byte for each row of the run.  `searched`: the search; `first` and `stop`: the run, of `rows` rows;
-    `chosen`: a byte for each of its tables, 1 to search it.  The kernel changes that to 2 for a table that has to be
-    read alone.  Raises the errors of values that cannot be read, without their place.
+    `chosen`: a byte for each of its tables, `READ` to search it; the kernel changes that to `ALONE` for a table that
+    has to be read alone.  Raises the errors of values that cannot be read, without their place.
     """
 
     def __init__(self, searched: RunSearch, first: int, stop: int, chosen: bytearray, rows: int) -> None:
@@ -155,11 +155,11 @@ class RunSearch:
                 parts.setdefault(id(table.part), []).append(table)
         for same in parts.values():
             part = same[0].part
-            left: Collection[int] = [table.index for table in same]
+            alone: Collection[int] = [table.index for table in same]  # tables to read one by one
             # A run of one table is one with more columns than rows, which the kernel reads faster.
             if part is not True and (len(same) >= LEAST or stop == first + 1):
-                left = self._search_run(part, first, stop, left, before, out)
-            for index in left:
+                alone = self._search_run(part, first, stop, alone, before, out)
+            for index in alone:
                 at, size = before[index - first], rows[index]
                 out[at : at + size] = b"\1" * size if part is True else self._search_table(part, index)
         return out
@@ -173,16 +173,16 @@ class RunSearch:
         """
         chosen = bytearray(stop - first)
         for index in indices:
-            chosen[index - first] = 1
+            chosen[index - first] = READ
         mask = RunEvaluator(self, first, stop, chosen, before[-1]).run(part)
-        left = []
+        alone = []
         for index in indices:
-            if chosen[index - first] == 2:
-                left.append(index)
+            if chosen[index - first] == ALONE:
+                alone.append(index)
             else:
                 rows = slice(before[index - first], before[index - first + 1])
                 out[rows] = mask[rows]
-        return left
+        return alone
 
     def _search_table(self, part: Requirement, index: int) -> bytes:
         """Return the mask of one table, read alone."""

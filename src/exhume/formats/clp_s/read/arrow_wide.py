@@ -19,7 +19,7 @@ from exhume.errors import ExhumeError
 from exhume.formats.clp_s.layout import NodeType
 from exhume.formats.clp_s.read.arrow_columns import RowNumbers, TablePart, run_program
 from exhume.formats.clp_s.read.blocks import BLOCK_BYTES, SharedValue, TableWindows
-from exhume.formats.clp_s.read.together import MOST_TABLES, ROW_BYTES, KernelTables, RunSource
+from exhume.formats.clp_s.read.together import ALONE, MOST_TABLES, READ, ROW_BYTES, SKIP, KernelTables, RunSource
 from exhume.formats.clp_s.read.windows import columns_of, is_large
 
 if TYPE_CHECKING:
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 ROWS: Final = 1024
 """Rows of a table whose values are turned into objects at a time."""
 
-_LEAVE, _READ, _ODD = b"\0", b"\1", b"\2"
-"""What to do with a table of a run, as the kernel has it; it turns `_READ` into `_ODD` for a table to be read alone."""
 
 LEAST: Final = 4
 """Number of small tables from which on one call of the kernel reads all of them: for fewer the call costs more."""
@@ -141,23 +139,19 @@ def _gathered(
     cannot be decoded, without its position.
     """
     source = RunSource(archive, archive.stream_span(together.entries.stream_ids[first]), sum(together.rows[first:stop]))
-    # The kernel marks odd tables, which have to be read alone, in `chosen`.  Then all types are read again, because
-    # those that were read before such a table was noticed have values of it.
-    chosen, odd = bytearray(_READ * (stop - first)), True  # a byte for each table
+    # The kernel marks tables that have to be read alone.  Then all types are read again, because those that were read
+    # before such a table was noticed have values of it.
+    chosen, again = bytearray([READ]) * (stop - first), True
     columns: dict[int, Column] = {}
-    while odd:
+    while again:
         columns = {
             kind: together.gathered(source, first, stop, chosen, kind, nodes).column for kind, nodes in wanted.items()
         }
-        odd = _ODD in chosen
-        chosen = chosen.replace(_ODD, _LEAVE)
+        again = ALONE in chosen
+        chosen = chosen.replace(bytes([ALONE]), bytes([SKIP]))
     # The values of a type are those of all tables in sequence: each table takes as many of them as it has rows.
     values = {kind: iter(_objects(column)) for kind, column in columns.items()}
-    entries, types, name_of = (
-        archive.schemas.columns.entries_value,
-        archive.schema_tree.types,
-        archive.schema_tree.path_text,
-    )
+    nodes_of, tree = archive.schemas.columns.entries_value, archive.schema_tree
     found: list[Iterable[Iterable[Pair]] | None] = []
     for table, is_chosen in enumerate(chosen, first):
         count = together.rows[table]
@@ -166,10 +160,10 @@ def _gathered(
             found.append(None if count or not is_chosen else ())
             continue
         names, cells = [], []
-        for node in entries(together.schema_of[table]).tolist():
-            kind = types[node]
+        for node in nodes_of(together.schema_of[table]).tolist():
+            kind = tree.types[node]
             if kind in wanted and wanted[kind][node]:
-                names.append(name_of(node))
+                names.append(tree.path_text(node))
                 cells.append(list(islice(values[kind], count)))
         found.append(_rows(names, cells, count))
     return found

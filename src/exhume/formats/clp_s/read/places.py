@@ -170,8 +170,30 @@ def section_list(
 ) -> tuple[list[StoredRange], dict[str, ExhumeError]]:
     """Return the sections that the ArchiveFileInfo packets list, as parts of one file, and the problems by name.
 
-    A section ends where the next one starts, and the last one with the archive.  Like upstream, takes the value of the
-    first pair of the map, whatever its key is: a list of maps with name `n` and offset `o`.  Raises CLPS-306.
+    A section ends where the next one starts, and the last one with the archive.  Raises CLPS-306.
+    """
+    found = _listed_offsets(packets)
+    room = max(0, header.archive_size - header.files_base)  # size of all sections
+    entries: list[StoredRange] = []
+    problems: dict[str, ExhumeError] = {}
+    span = packets[0].span
+    for index, (name, offset) in enumerate(found):
+        end = found[index + 1][1] if index + 1 < len(found) else room
+        # Only the first problem of a section that is listed twice is kept.
+        if not offset <= end <= room and name not in problems:
+            problems[name] = checks.BAD_SECTION_OFFSET.error(
+                name, span=span, field_path=f"files[{index}].o", expected=f"at most {min(end, room)}", actual=offset
+            )
+            end = max(offset, end)
+        entries.append(StoredRange(name, source, header.files_base + offset, header.files_base + end))
+    return entries, problems
+
+
+def _listed_offsets(packets: Sequence[Packet]) -> list[tuple[str, int]]:
+    """Return the name and offset of each section that the packets list, at least one.
+
+    Like upstream, takes the value of the first pair of the map, whatever its key is: a list of maps with name `n` and
+    offset `o`.  Raises CLPS-306.
     """
     found: list[tuple[str, int]] = []
     for packet in packets:
@@ -189,20 +211,7 @@ def section_list(
             found.append((name, offset))
     if not found:
         raise checks.BAD_FILE_INFO.error("no packet lists the sections")
-    room = max(0, header.archive_size - header.files_base)  # size of all sections
-    entries: list[StoredRange] = []
-    problems: dict[str, ExhumeError] = {}
-    span = packets[0].span
-    # A section ends where the next one starts.  Only the first problem of a section that is listed twice is kept.
-    for index, (name, offset) in enumerate(found):
-        end = found[index + 1][1] if index + 1 < len(found) else room
-        if not offset <= end <= room and name not in problems:
-            problems[name] = checks.BAD_SECTION_OFFSET.error(
-                name, span=span, field_path=f"files[{index}].o", expected=f"at most {min(end, room)}", actual=offset
-            )
-            end = max(offset, end)
-        entries.append(StoredRange(name, source, header.files_base + offset, header.files_base + end))
-    return entries, problems
+    return found
 
 
 def segment_count(packet: Packet) -> int | None:

@@ -6,7 +6,7 @@ with those of its bytes that are not UTF-8, in hexadecimal.  The line is made of
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import repeat
 from typing import TYPE_CHECKING, Final
 
@@ -103,7 +103,10 @@ def _lines(
     """
     program = kernel.ClpsProgram([_operation(column, patterns) for column in columns], columns[0].rows)
     lines, fault = program.lines(rows)
-    return lines, None if fault is None else columns[fault[1]].failure(fault)
+    if fault is None:
+        return lines, None
+    _, number, _, _ = fault  # (kind, number of the operation, row, bad value)
+    return lines, columns[number].failure(fault)
 
 
 def _events(table: Table, patterns: PatternSet | None) -> Iterator[bytes]:
@@ -114,26 +117,36 @@ def _events(table: Table, patterns: PatternSet | None) -> Iterator[bytes]:
     places = _places(table)
     for data, chosen in each_part(table):
         rows = range(data.num_messages) if chosen is None else chosen
+        # In the order of `KEYS`: the timestamp if there is one, the message, the bytes that are not UTF-8 if any.
         columns = [data.column_at(places[key]) for key in KEYS if key in places]
         for start in range(0, len(rows), ROWS):
             some = rows[start : start + ROWS]
-            if INVALID not in places:
-                lines, error = _lines(columns, patterns, some)
-                yield from lines
-            else:
-                found = [_lines([column], patterns, some) for column in columns]
-                texts = [lines for lines, _ in found]
-                # The columns may fail in different rows: the lines end before the first of these, and its error is
-                # raised.
-                error = min(found, key=lambda pair: len(pair[0]))[1]
-                # In the order of `KEYS`: the timestamp if there is one, the message, the bytes that are not UTF-8.
-                stamps = texts[0] if TIMESTAMP in places else repeat(b"")
-                for stamp, message, invalid in zip(stamps, texts[-2], texts[-1], strict=False):
-                    try:
-                        yield original(stamp, message, invalid)  # puts these bytes back into the message
-                    except ValueError:
-                        raise UnsupportedOperationError(
-                            f"not a plain-text log: {INVALID} does not fit the message", actual=invalid
-                        ) from None
+            if INVALID in places:
+                yield from _repaired(columns, patterns, some)
+                continue
+            lines, error = _lines(columns, patterns, some)
+            yield from lines
             if error is not None:
                 raise error
+
+
+def _repaired(columns: Sequence[Column], patterns: PatternSet | None, rows: Sequence[int]) -> Iterator[bytes]:
+    """Yield these rows of a table with `INVALID`, whose bytes are put back into the messages; see `_events`.
+
+    `columns`: the timestamp if there is one, the message, and `INVALID`.
+    """
+    found = [_lines([column], patterns, rows) for column in columns]
+    texts = [lines for lines, _ in found]
+    *first, messages, invalids = texts
+    stamps: Iterable[bytes] = first[0] if first else repeat(b"")
+    for stamp, message, invalid in zip(stamps, messages, invalids, strict=False):
+        try:
+            yield original(stamp, message, invalid)
+        except ValueError:
+            raise UnsupportedOperationError(
+                f"not a plain-text log: {INVALID} does not fit the message", actual=invalid
+            ) from None
+    # The columns may fail in different rows: the lines ended before the first of these.
+    _, error = min(found, key=lambda pair: len(pair[0]))
+    if error is not None:
+        raise error

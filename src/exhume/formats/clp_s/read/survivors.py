@@ -30,7 +30,7 @@ from exhume.formats.clp_s.layout_table import complete_columns
 from exhume.formats.clp_s.read.blocks import BLOCK_BYTES, TableWindows
 from exhume.formats.clp_s.read.fragments import STEP, WINDOW, Fragments, build_schema_map, span_of
 from exhume.formats.clp_s.read.template import SchemaLayout
-from exhume.formats.clp_s.read.together import KernelTables, RunSource
+from exhume.formats.clp_s.read.together import READ, KernelTables, RunSource
 from exhume.formats.clp_s.write.build import Framing, Payload, in_file, whole
 from exhume.io.output.scratch import scratch_file
 from exhume.io.parallel import map_ordered
@@ -341,7 +341,7 @@ def all_positions(archive: TableArchive, node: int | None) -> Iterator[memoryvie
     together, wanted = KernelTables(archive, prints=False), bytearray(len(tree))
     wanted[node] = 1
     for first, stop in together.runs(BLOCK_BYTES, MOST_RUNS):  # by most bytes and most rows of a run
-        count, chosen = sum(together.rows[first:stop]), bytearray(b"\1" * (stop - first))
+        count, chosen = sum(together.rows[first:stop]), bytearray([READ]) * (stop - first)
         if stop - first > 1:
             source = RunSource(archive, tables[first].span, count)
             column = together.gathered(source, first, stop, chosen, tree.types[node], wanted).column

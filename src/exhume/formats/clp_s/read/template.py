@@ -63,6 +63,17 @@ class Token(NamedTuple):
 CLOSE: Final = Token(Kind.CLOSE)  # ends the innermost open object or array
 
 
+class _Container(NamedTuple):
+    """An open container of a run: the end of its entries, and the nodes that are open in it, the innermost last.
+
+    An array has only its own node open; an object its own and those of plain sub-objects, which no marker opens.
+    """
+
+    end: int
+    opened: list[int]
+    is_object: bool
+
+
 class SchemaLayout:
     """The columns of a schema and the runs of its structured arrays.
 
@@ -201,32 +212,30 @@ class SchemaLayout:
         """
         tree = self.tree
         tokens: list[Token] = []
-        # A frame is an open container: (end of its entries, nodes open in it, whether it is an object).  An array has
-        # only its own node open, an object its own node and the plain sub-objects, which no marker opens.
-        frames: list[tuple[int, list[int], bool]] = [(end, [array], False)]
-        while frames:
-            frame_end, opened, is_object = frames[-1]
-            if at == frame_end:
+        containers = [_Container(end, [array], False)]
+        while containers:
+            container_end, opened, is_object = containers[-1]
+            if at == container_end:
                 # Close the plain sub-objects, and then the container; the caller closes the outermost array.
                 tokens += [CLOSE] * (len(opened) - 1)
-                frames.pop()
-                if frames:
+                containers.pop()
+                if containers:
                     tokens.append(CLOSE)
                 continue
             entry = entries[at]
             self._step()
             if is_marker(entry):
                 node_type, length = marker_parts(entry)
-                if length > frame_end - at - 1 or node_type not in (NodeType.STRUCTURED_ARRAY, NodeType.OBJECT):
+                if length > container_end - at - 1 or node_type not in (NodeType.STRUCTURED_ARRAY, NodeType.OBJECT):
                     raise self._bad_run(f"marker {entry:#010x} inside a run")
                 if is_object and node_type == NodeType.OBJECT:
                     raise self._bad_run("an object marker directly inside an object")
-                # Push the container; its entries come next.
+                # Open the container; its entries come next.
                 node = self._container(entries, plain, at, at + 1 + length, node_type, opened[0])
                 key = self._field(tokens, opened, node) if is_object else None
                 kind = Kind.ARRAY if node_type == NodeType.STRUCTURED_ARRAY else Kind.OBJECT
                 tokens.append(Token(kind, key, bare=key == b""))
-                frames.append((at + 1 + length, [node], kind is Kind.OBJECT))
+                containers.append(_Container(at + 1 + length, [node], kind is Kind.OBJECT))
                 at += 1
                 continue
             if not 0 <= entry < len(tree):

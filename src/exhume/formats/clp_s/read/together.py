@@ -38,6 +38,9 @@ if TYPE_CHECKING:
 MOST_TABLES: Final = 4096
 """Tables that one thread prints at a time."""
 
+SKIP, READ, ALONE = range(3)
+"""What to do with a table of a run, as a byte of `chosen` (see `KernelTables.gathered`); the kernel sets `ALONE`."""
+
 ROW_BYTES: Final = bytes(sum(WIDTHS.get(kind, ())) for kind in range(256))
 """Bytes of a column per row, by node type; for text columns, without the variables."""
 
@@ -156,7 +159,7 @@ class KernelTables:
         streams = self._archive.table_metadata.streams
         most = self._archive.limits.payload_size
         is_held = [stream.size <= most for stream in streams]
-        first, held, many, current = self._first, 0, 0, -1  # of the run: first table, bytes, rows, stream
+        first, held, many, current = self._first, 0, 0, -1  # of the run: first table, its bytes, its rows, its stream
         columns = (entries.stream_ids, entries.starts, entries.ends, counts)
         places = zip(*(islice(column, self._first, self._stop) for column in columns), strict=True)
         for index, (stream, start, end, count) in enumerate(places, self._first):
@@ -223,8 +226,8 @@ class KernelTables:
     ) -> GatheredColumn:
         """Return the values of the `wanted` nodes, all of type `kind`, in tables of a run.
 
-        `chosen` has a byte for each table of the run, 1 to read it; if a table has to be read alone, its byte becomes 2
-        and it has no values here.  `wanted` has a byte for each node of the schema tree.
+        `chosen` has a byte for each table of the run, `READ` or `SKIP`; if a table has to be read alone, its byte
+        becomes `ALONE` and it has no values here.  `wanted` has a byte for each node of the schema tree.
         """
         for what in SUPPLIES.get(kind, ()):
             self.supply(what)  # if that fails, the kernel gathers nothing: each table is marked to be read alone

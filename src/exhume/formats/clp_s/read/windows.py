@@ -16,7 +16,7 @@ copies ranges (start, end, offset in the buffer) of the stream into it.  `prints
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
@@ -173,25 +173,10 @@ class WindowRows:
         Raises `CodecError` if a frame is damaged, CLPS-501 if only the whole table can be read, and propagates errors
         from reading a string or a dictionary.
         """
-        windows, here, count = self._windows, self._here, self.stop - self._start
-        table, types = windows.table, windows.layout.node_types
-        summed = {index: windows.summed(index, self._start, self.stop, here) for index in indices}
-        # All columns are copied into one buffer, `cells`: `ranges` of the stream are (start, end, offset in `cells`),
-        # and `places` are the ranges of the columns in `cells`.
-        ranges: list[tuple[int, int, int]] = []
-        places: dict[int, tuple[int, int]] = {}
-        size = 0
-        for index in indices:
-            at, first = windows.start(index), size
-            for width in WIDTHS[types[index]]:
-                # The deltas, a column's first array, are not copied if they were summed up.
-                if summed[index] is None or size > first:
-                    ranges.append((at + width * self._start, at + width * self.stop, size))
-                at += width * table.num_messages
-                size += width * count
-            places[index] = first, size
-        cells = here.buffer(size)
-        here.gather(ranges, cells)
+        windows, count = self._windows, self.stop - self._start
+        table = windows.table
+        summed = {index: windows.summed(index, self._start, self.stop, self._here) for index in indices}
+        cells, places = self._copied(summed)
         texts = self._texts(cells, places, prints=prints)  # encoded strings are a buffer of their own
         columns = {}
         for index, (first, last) in places.items():
@@ -203,6 +188,27 @@ class WindowRows:
                 windows.layout.spec(index), data, table, at, end, count, summed[index], place, self._start
             )
         return Window(table, windows.layout, windows.ends, columns, count)
+
+    def _copied(self, summed: Mapping[int, memoryview[Any] | None]) -> tuple[memoryview, dict[int, tuple[int, int]]]:
+        """Copy the rows of all columns into one buffer: `(buffer, range of each column in it)`.
+
+        `summed`: by index of the column, what `Windows.summed` returns; deltas that were summed up are not copied.
+        """
+        windows, count = self._windows, self.stop - self._start
+        ranges: list[tuple[int, int, int]] = []  # of the stream: (start, end, offset in the buffer)
+        places: dict[int, tuple[int, int]] = {}
+        size = 0
+        for index, sums in summed.items():
+            at, first = windows.start(index), size
+            for width in WIDTHS[windows.layout.node_types[index]]:
+                if sums is None or size > first:  # deltas are the column's first array
+                    ranges.append((at + width * self._start, at + width * self.stop, size))
+                at += width * windows.table.num_messages
+                size += width * count
+            places[index] = first, size
+        cells = self._here.buffer(size)
+        self._here.gather(ranges, cells)
+        return cells, places
 
     def _texts(
         self, cells: memoryview, places: dict[int, tuple[int, int]], *, prints: bool

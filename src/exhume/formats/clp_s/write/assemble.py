@@ -200,7 +200,7 @@ def largest_first(sizes: Sequence[int]) -> list[int]:
             divisions -= 1
             alike = alike or items[first : first + 1] * (end - first) == items[first:end]
             cut = _turn(order, first, end) if alike else _partition(items, order, first, end)
-            ranges.append((cut, end, divisions, alike))  # the second part; this loop goes on with the first
+            ranges.append((cut, end, divisions, alike))  # the second part; this loop continues with the first
             end = cut
     # Insertion sort: stable from here on.
     return list(map(order.__getitem__, sorted(range(len(items)), key=items.__getitem__, reverse=True)))

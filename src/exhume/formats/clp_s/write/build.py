@@ -242,21 +242,23 @@ def write_container(
             else:
                 spool.writelines(pieces)
                 size = spool.tell()
-        kept = [(int(kind), body) for kind, body in packets]
         listed = msgpack.packb({"files": files}, unicode_errors="surrogateescape")
-        # The packet with the list of sections gets the new list; if there is none, it is put first.
-        if not any(kind == PacketType.ARCHIVE_FILE_INFO for kind, _ in kept):
-            kept.insert(0, (int(PacketType.ARCHIVE_FILE_INFO), b""))
-        chosen = [(kind, listed if kind == PacketType.ARCHIVE_FILE_INFO else body) for kind, body in kept]
-        metadata = framing.one(pack_packets(chosen))
-        put(
-            made, build_header(version, original_size, HEADER_SIZE + len(metadata) + size, len(metadata)) + metadata, ()
-        )
+        metadata = framing.one(pack_packets(_with_list(packets, listed)))
+        header = build_header(version, original_size, HEADER_SIZE + len(metadata) + size, len(metadata))
+        put(made, header + metadata, ())
         if isinstance(made, AtomicFile):
             import shutil  # it loads five compressions
 
             spool.seek(0)
             shutil.copyfileobj(spool, made.file, 1 << 20)
+
+
+def _with_list(packets: Iterable[tuple[int, bytes]], listed: bytes) -> list[tuple[int, bytes]]:
+    """Return the packets (type and body) with this list of sections in place of theirs, or first if they have none."""
+    kept = [(int(kind), body) for kind, body in packets]
+    if not any(kind == PacketType.ARCHIVE_FILE_INFO for kind, _ in kept):
+        kept.insert(0, (int(PacketType.ARCHIVE_FILE_INFO), b""))
+    return [(kind, listed if kind == PacketType.ARCHIVE_FILE_INFO else body) for kind, body in kept]
 
 
 LEAST: Final = 256 << 10

@@ -278,18 +278,12 @@ def recognize(head: bytes, kind: InputKind, *, final: bool) -> InputKind | None:
     if not text:
         return InputKind.JSON if final else None
     if (encoding := _wide(head[:SAMPLE])) is not None:
-        raise WriterError(
-            f"neither JSON nor text nor a CLP logger stream: it seems to be {encoding}",
-            expected=f"UTF-8 (`iconv -f {encoding} -t UTF-8`), or the input kind `text`",
-            actual=head[:_SHOWN],
-            format="clp-s",
+        raise _unrecognized(
+            f"it seems to be {encoding}", f"UTF-8 (`iconv -f {encoding} -t UTF-8`), or the input kind `text`", head
         )
     if (compression := _compression(head)) is not None:
-        raise WriterError(
-            f"neither JSON nor text nor a CLP logger stream: it is compressed with {compression}",
-            expected="a log as it is, or compressed once with gzip or zstd",
-            actual=head[:_SHOWN],
-            format="clp-s",
+        raise _unrecognized(
+            f"it is compressed with {compression}", "a log as it is, or compressed once with gzip or zstd", head
         )
     if text[:1] == b"{":
         return InputKind.JSON
@@ -298,16 +292,17 @@ def recognize(head: bytes, kind: InputKind, *, final: bool) -> InputKind | None:
         return None  # the rest of the first line decides
     if (line[:1] == b"[" and text[1:].lstrip(b" \t\r\n")[:1] in (b"{", b"[")) or _is_value(line):
         return InputKind.JSON
-    looked_at = head[:SAMPLE]
-    too_many = len(looked_at) - len(looked_at.translate(None, _CONTROL)) > len(looked_at) // _RARE
-    if too_many and _has_no_time(looked_at):
-        raise WriterError(
-            "neither JSON nor text nor a CLP logger stream: it contains control bytes",
-            expected="text; the input kind `text` stores any bytes",
-            actual=head[:_SHOWN],
-            format="clp-s",
-        )
+    sample = head[:SAMPLE]
+    num_control = len(sample) - len(sample.translate(None, _CONTROL))
+    if num_control > len(sample) // _RARE and _has_no_time(sample):
+        raise _unrecognized("it contains control bytes", "text; the input kind `text` stores any bytes", head)
     return InputKind.TEXT
+
+
+def _unrecognized(seems: str, expected: str, head: bytes) -> WriterError:
+    """Return the error of an input of no known kind: what it seems to be instead, and its first bytes."""
+    problem = f"neither JSON nor text nor a CLP logger stream: {seems}"
+    return WriterError(problem, expected=expected, actual=head[:_SHOWN], format="clp-s")
 
 
 _MARKS: Final = {

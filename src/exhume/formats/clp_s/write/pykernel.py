@@ -48,6 +48,8 @@ SPLIT_TEXT: Final = 1 << 29
 SPLIT_NODES: Final = 1 << 22
 """Nodes of the schema tree after which a new archive is begun, because readers keep the tree in memory."""
 MASK64: Final = (1 << 64) - 1
+_VARIABLES, _LOG_TYPES, _ARRAY_TYPES = range(3)
+"""Numbers of the dictionaries."""
 _TEXT_TYPES: Final = (NodeType.CLP_STRING, NodeType.UNSTRUCTURED_ARRAY)
 """Types whose values are stored as log type and variables."""
 
@@ -64,25 +66,26 @@ class _Column:
     """A growing column."""
 
     def __init__(self, node_type: int) -> None:
-        """Start a column, which is stored as one or two arrays, `a` and `b`."""
+        """Start a column, which is stored as one or two arrays: `values`, and `more` about them."""
         self.type = node_type
-        self.a = array("Q")  # by row: a number, dictionary id, time, or word of encoded text (log type, first variable)
-        self.flags = bytearray()  # in place of `a` for booleans
+        # By row: a number, dictionary id, time, or word of encoded text (log type, first variable).
+        self.values = array("Q")
+        self.flags = bytearray()  # in place of `values` for booleans
         # All variables of a column of strings; by row: ids of patterns of times, or formats of floats.
-        self.b = array("H") if node_type == NodeType.FORMATTED_FLOAT else array("Q")
+        self.more = array("H") if node_type == NodeType.FORMATTED_FLOAT else array("Q")
         self.last = 0  # the last value, if the column stores differences
 
     def pieces(self) -> Iterator[bytes]:
         """Yield the bytes of the column as they are stored."""
-        yield bytes(self.flags) if self.type == NodeType.BOOLEAN else self.a.tobytes()
+        yield bytes(self.flags) if self.type == NodeType.BOOLEAN else self.values.tobytes()
         if self.type in _TEXT_TYPES:
-            yield NUM_VARIABLES.pack(len(self.b))
-        yield self.b.tobytes()
+            yield NUM_VARIABLES.pack(len(self.more))
+        yield self.more.tobytes()
 
     def __len__(self) -> int:
         """Bytes of the column as it is stored."""
         inner = NUM_VARIABLES.size if self.type in _TEXT_TYPES else 0
-        return len(self.flags) + inner + sum(len(part) * part.itemsize for part in (self.a, self.b))
+        return len(self.flags) + inner + sum(len(part) * part.itemsize for part in (self.values, self.more))
 
 
 class _Table:
@@ -99,8 +102,8 @@ def _losses(tokens: Sequence[Token]) -> int:
 
     A record that is an array (accepted only if lossy) counts as one more, because it comes back as {}.
     """
-    whole = not tokens or tokens[0].kind in (Kind.OPEN_OBJECT, Kind.EMPTY_OBJECT)
-    return (not whole) + sum(token.broken for token in tokens)
+    is_array = bool(tokens) and tokens[0].kind not in (Kind.OPEN_OBJECT, Kind.EMPTY_OBJECT)
+    return is_array + sum(token.broken for token in tokens)
 
 
 def _with_columns(values: Iterable[_Value]) -> list[_Value]:
@@ -224,9 +227,7 @@ class ClpsEncoder:
                 return Status.TOO_LARGE, at, end, True
             if single and scanner.skip_space(end) < len(data):
                 return Status.BAD_JSON, at, scanner.skip_space(end), False
-            # Numbers of nodes and strings are limited; a full part ends before the record.
-            count = len(scanner.tokens)
-            if len(self._nodes) + count >= MAX_IDS or any(len(d) + count >= MAX_IDS for d in self._dictionaries[1:]):
+            if not self._has_ids(len(scanner.tokens)):
                 return Status.FULL, at, at, False
             # A refused record leaves no nodes behind. prose: ok
             known = len(self._nodes)
@@ -240,14 +241,18 @@ class ClpsEncoder:
             if self.is_full(target):
                 return Status.SPLIT, at, at, False
 
+    def _has_ids(self, count: int) -> bool:
+        """Whether `count` further nodes, log types and array types can have ids."""
+        _, log_types, array_types = self._dictionaries
+        return all(len(known) + count < MAX_IDS for known in (self._nodes, log_types, array_types))
+
     def is_full(self, target: int) -> bool:
         """Whether the archive is complete: it has the target size, or a section grows too large for readers."""
         return self.size >= target or max(self._payload_size) >= SPLIT_TEXT or len(self._nodes) >= SPLIT_NODES
 
     def add_leaves(self, leaves: Sequence[LeafValue]) -> Status | None:
         """Add a record of leaves instead of JSON, in the order of their nodes; return why it is rejected, or None."""
-        count = sum(len(leaf.keys) for leaf in leaves)
-        if len(self._nodes) + count >= MAX_IDS or any(len(d) + count >= MAX_IDS for d in self._dictionaries[1:]):
+        if not self._has_ids(sum(len(leaf.keys) for leaf in leaves)):
             return Status.FULL
         known = len(self._nodes)
         ordered = [self._log_node] if self._log_node >= 0 else []
@@ -443,11 +448,11 @@ class ClpsEncoder:
 
     # --- columns ---
 
-    def _commit(self, ordered: list[int], unordered: list[int], values: list[_Value], more: list[_Value]) -> None:
+    def _commit(self, ordered: list[int], unordered: list[int], values: list[_Value], elements: list[_Value]) -> None:
         """Append a record to the table of its schema.
 
         The arguments are the results of `_resolve`: nodes of values in objects, entries for those in arrays, and the
-        values of both that have columns (`more`: those in arrays).
+        values of both that have columns (`elements`: those in arrays).
         """
         order = sorted(ordered)
         key = (len(order), (*order, *unordered))
@@ -460,21 +465,22 @@ class ClpsEncoder:
         at = 0  # index of the next column
         if self._log_node >= 0:  # the first node of all, and so the first column
             column = table.columns[0]
-            column.a.append(self.records - column.last & MASK64)
-            column.last = self.records if column.type == NodeType.DELTA_INTEGER else 0  # 0: store the number itself
+            column.values.append(self.records - column.last & MASK64)
+            # Other types than differences store the number itself, as if the last one were 0.
+            column.last = self.records if column.type == NodeType.DELTA_INTEGER else 0
             self.size += INTEGER_SIZE
             at = 1
         for value in sorted(values, key=lambda value: value.node):
             self._put(table.columns[at], value)
             at += 1
-        for value in more:
+        for value in elements:
             self._put(table.columns[at], value)
             at += 1
         table.rows += 1
         self.records += 1
 
     def _entry(self, which: int, text: bytes) -> int:
-        """Return the number of a string in dictionary `which` (0 variables, 1 log types, 2 arrays), added when new."""
+        """Return the number of a string in dictionary `which` (such as `_VARIABLES`); it is added when it is new."""
         dictionary = self._dictionaries[which]
         known = len(dictionary)
         found = dictionary.setdefault(text, known)
@@ -487,30 +493,30 @@ class ClpsEncoder:
         """Append a value to the arrays of a column, by its type; `size` counts its stored bytes."""
         match column.type:
             case NodeType.VAR_STRING | NodeType.DICTIONARY_FLOAT:
-                column.a.append(self._entry(0, value.text))
+                column.values.append(self._entry(_VARIABLES, value.text))
                 self.size += WORD_SIZE
             case NodeType.CLP_STRING | NodeType.UNSTRUCTURED_ARRAY:
                 self._put_text(column, value.text)
             case NodeType.FORMATTED_FLOAT:
-                column.a.append(value.number)
-                column.b.append(value.word)
+                column.values.append(value.number)
+                column.more.append(value.word)
                 self.size += FORMATTED_FLOAT_SIZE
             case NodeType.BOOLEAN:
                 column.flags.append(value.number)
                 self.size += 1
             # Times of this type are stored as differences; those of date strings, before 0.5.0, as they are.
             case NodeType.TIMESTAMP:
-                column.a.append(value.epoch - column.last & MASK64)
+                column.values.append(value.epoch - column.last & MASK64)
                 column.last = value.epoch
-                column.b.append(value.pattern)
+                column.more.append(value.pattern)
                 self.size += TIMESTAMP_SIZE
             case NodeType.DATE_STRING:
-                column.a.append(value.epoch & MASK64)
-                column.b.append(value.pattern)
+                column.values.append(value.epoch & MASK64)
+                column.more.append(value.pattern)
                 self.size += DATE_SIZE
             # An integer, or the bits of a float.
             case _:
-                column.a.append(value.number & MASK64)
+                column.values.append(value.number & MASK64)
                 self.size += INTEGER_SIZE
         if value.is_time:
             self._note_time(value)
@@ -518,18 +524,18 @@ class ClpsEncoder:
     def _put_text(self, column: _Column, text: bytes) -> None:
         """Add a string to a column: encoded variables, and a word with its log type and first variable."""
         encoded = encode_text(text, self._dialect)
-        first = len(column.b)
+        first = len(column.more)
         for variable in encoded.variables:
             word = variable.encoded
             if variable.kind is VariableKind.DICTIONARY or word is None:
-                word = encode_dictionary_id(self._entry(0, variable.text), self._dialect)
-            column.b.append(word & MASK64)
-        which = 1 if column.type == NodeType.CLP_STRING else 2  # the dictionary of log types, or of array types
+                word = encode_dictionary_id(self._entry(_VARIABLES, variable.text), self._dialect)
+            column.more.append(word & MASK64)
+        which = _LOG_TYPES if column.type == NodeType.CLP_STRING else _ARRAY_TYPES
         known = len(self._dictionaries[which])
         log_type = self._entry(which, encoded.log_type)
         if log_type == known:  # upstream counts the positions of placeholders into the size of a new log type
             self.size += VARIABLE_SIZE * len(encoded.variables)
-        column.a.append(log_type << ClpWord.shift.log_type_id | first << ClpWord.shift.ofs_variable)
+        column.values.append(log_type << ClpWord.shift.log_type_id | first << ClpWord.shift.ofs_variable)
         self.size += WORD_SIZE + VARIABLE_SIZE * len(encoded.variables)
 
     def _note_time(self, value: _Value) -> None:
