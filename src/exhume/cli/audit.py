@@ -319,27 +319,14 @@ def audited(path: str, call: Callable[[], Any]) -> Any:
     Raises what `call` raises, `SourceError` or `WriterError` if the record cannot be written, and `click.UsageError` if
     other processes would do the work.
     """
-    # Refuse what an audit cannot record: other processes, and a log that is an input or output itself.
     context = click.get_current_context()
-    # (Verbs with `retries` have `many_options`: their jobs are processes, which the observer cannot see.)
-    if "retries" in context.params and (context.params["cluster"] or context.params["jobs"] != 1):
-        raise click.UsageError("--audit cannot be combined with --jobs or --cluster", context)
-    for parameter in context.command.params:
-        given = context.params.get(parameter.name or "")
-        named = parameter.name != "audit" and isinstance(parameter, click.Option)  # another option
-        if named and isinstance(given, str | os.PathLike) and _absolute(given) == _absolute(path):
-            raise click.UsageError(f"--audit and {parameter.opts[0]} name the same file", context)
-    # Named files are inputs even if the verb fails before it opens them.
+    _refuse_unrecordable(context, path)
     audit = Audit(path)
     hashing = partial(ProgressBar, "audit", shown=sys.stderr.isatty() and not context.params.get("quiet"))
     try:
         with hashing():
-            for parameter in context.command.params:
-                if isinstance(parameter, click.Argument):
-                    given = context.params.get(parameter.name or "")
-                    for one in given if isinstance(given, tuple) else (given,):
-                        if isinstance(one, str | os.PathLike):
-                            audit.on_open(one)
+            for name in _named_files(context):  # these are inputs even if the verb fails before it opens them
+                audit.on_open(name)
         # From here on, files that are opened and read are reported to the audit.
         activity.current = audit
         error: BaseException | None = None
@@ -361,6 +348,28 @@ def audited(path: str, call: Callable[[], Any]) -> Any:
         activity.current = None
         audit.close()
     return result
+
+
+def _refuse_unrecordable(context: click.Context, path: str) -> None:
+    """Raise `click.UsageError` for work of other processes, and for a log that is an output of the run itself."""
+    # Verbs with `retries` have `many_options`: their jobs are processes, which the observer cannot see.
+    if "retries" in context.params and (context.params["cluster"] or context.params["jobs"] != 1):
+        raise click.UsageError("--audit cannot be combined with --jobs or --cluster", context)
+    for parameter in context.command.params:
+        given = context.params.get(parameter.name or "")
+        named = parameter.name != "audit" and isinstance(parameter, click.Option)  # another option
+        if named and isinstance(given, str | os.PathLike) and _absolute(given) == _absolute(path):
+            raise click.UsageError(f"--audit and {parameter.opts[0]} name the same file", context)
+
+
+def _named_files(context: click.Context) -> Iterator[str | os.PathLike[str]]:
+    """Yield the values of all arguments that may name files."""
+    for parameter in context.command.params:
+        if isinstance(parameter, click.Argument):
+            given = context.params.get(parameter.name or "")
+            for one in given if isinstance(given, tuple) else (given,):
+                if isinstance(one, str | os.PathLike):
+                    yield one
 
 
 def _code(error: BaseException) -> int:

@@ -98,7 +98,9 @@ def command(
     if not chosen.several and many.cluster is None and (chunk_size is None or many.jobs == 1):
         return _in_one_pass(run, chosen.only, only, output, start, stop, min_confidence, many.jobs)
     search = Search(tuple(only), min_confidence, run.limits, run.storage_options, run.offset, run.length)
-    folder = None if output is None else prepare_directory(output) if chosen.several else Path(output)
+    folder = None  # for the archives; with several images, for a directory of each
+    if output is not None:
+        folder = prepare_directory(output) if chosen.several else Path(output)
     names = OutputNames()
     outcomes: set[ExitCode] = set()
     with run.progress("carve") as progress:

@@ -218,24 +218,9 @@ def answer(command: click.Command, shell: str) -> None:
     if shell not in SCRIPTS or sys.stdin is None or sys.stdin.isatty():  # not called by a script of ours
         return
     given = os.fsdecode(sys.stdin.buffer.read(1 << 20))  # far longer than any command line
-    rows: Iterator[tuple[str, str, str]]
+    rows: Iterable[tuple[str, str, str]]
     if shell == "bash":
-        # The line up to the cursor, and the part of its last word that readline will replace.
-        line, _, part = given.removesuffix("\0").partition("\0")
-        words = split_line(line)
-        last = words[-1]
-        until = last.opened if last.quote else len(line) - len(part)  # readline replaces what follows
-        # Where readline divides words differently, an answer could replace the wrong bytes: complete nothing.
-        if not line.endswith(part) or until < last.start:
-            return
-        # The part of the last word that readline keeps; completions have to begin with it, and are sent without it.
-        kept = split_line(line[last.start : until])[-1]
-        found = completions(command, _arguments(words), last.value)
-        rows = (
-            (kind if kind == "file" else kept.quote or kind, value[len(kept.value) :], text)
-            for kind, value, text in found
-            if kind == "file" or value.startswith(kept.value)
-        )
+        rows = _rows_for_bash(command, given)
     elif shell == "fish":
         words = split_line(given.removesuffix("\n"), "fish")
         found = completions(command, _arguments(words), words[-1].value)
@@ -254,6 +239,27 @@ def answer(command: click.Command, shell: str) -> None:
             out += b"".join(field + b"\0" for field in fields)
     sys.stdout.buffer.write(out)
     sys.stdout.buffer.flush()
+
+
+def _rows_for_bash(command: click.Command, given: str) -> Iterator[tuple[str, str, str]]:
+    """Yield the completions for bash, in the form of `completions`, but without the bytes that readline keeps.
+
+    `given`: the line up to the cursor, and the part of its last word that readline will replace.
+    """
+    line, _, part = given.removesuffix("\0").partition("\0")
+    words = split_line(line)
+    last = words[-1]
+    until = last.opened if last.quote else len(line) - len(part)  # readline replaces what follows
+    # Where readline divides words differently, an answer could replace the wrong bytes: complete nothing.
+    if not line.endswith(part) or until < last.start:
+        return
+    # The part of the last word that readline keeps: completions have to begin with it.
+    kept = split_line(line[last.start : until])[-1]
+    for kind, value, text in completions(command, _arguments(words), last.value):
+        if kind == "file":
+            yield kind, value[len(kept.value) :], text
+        elif value.startswith(kept.value):
+            yield kept.quote or kind, value[len(kept.value) :], text
 
 
 def _arguments(words: list[Word]) -> list[str]:

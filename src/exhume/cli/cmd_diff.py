@@ -51,7 +51,9 @@ def command(run: Run, left: str, right: str, content: bool, jobs: int) -> ExitCo
         raise click.UsageError("neither is a bundle")
     found = [] if one is None or other is None else list(compare(one, other, user_data=first and second))
     verdict = Verdict.of(problems)
-    equal = False if found else True if verdict is Verdict.OK else None  # None: something could not be compared
+    equal: bool | None = not found
+    if not found and verdict is not Verdict.OK:
+        equal = None  # something could not be compared
     if run.machine:
         head: dict[str, Any] = {
             "left": left, "right": right, "equal": equal, "verdict": verdict,

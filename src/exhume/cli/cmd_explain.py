@@ -98,15 +98,15 @@ def command(
 
     With --ksy, any file is explained by a Kaitai Struct specification (extra: ksy).
     """
-    from exhume.cli.explained import print_byte, print_sections
+    from exhume.cli.explained import print_byte
     from exhume.engines.explain import UNBOUNDED, Selection, explain_archive
 
     _refuse_without_effect(run, ksy)
     # Everything is summarized by section, without fields, unless an option chooses a part of it.
-    narrowed = any(one is not None for one in (at, span, section, source, depth, ksy)) or whole
+    with_fields = any(one is not None for one in (at, span, section, source, depth, ksy)) or whole
     # (A byte has stored fields only; a page visits lists more than once, so they cannot be streamed.)
     selection = Selection(
-        section=section, source=source, whole=whole, fields=narrowed, payloads=at is None, stream=html is None
+        section=section, source=source, whole=whole, fields=with_fields, payloads=at is None, stream=html is None
     )
     dumping = _dumping(run, hex_)
     if at is not None:
@@ -123,36 +123,54 @@ def command(
     if coverage_:
         return _coverage(run, target, opened, 1 if jobs is None else jobs)
     with opened as archive, ExitStack() as reading:
-        narrow = selection.start is not None and html is None and not verify  # --at and --range read only that part
-        unverified = no_verify or ksy is not None
-        findings = None if narrow or unverified else _findings(run, archive, 1 if jobs is None else jobs)
+        reads_a_part = selection.start is not None and html is None and not verify  # --at and --range read only that
+        never_verifies = no_verify or ksy is not None
+        verifies = not reads_a_part and not never_verifies
+        findings = _findings(run, archive, 1 if jobs is None else jobs) if verifies else None
         if html is not None:
             outcome = _page(run, target, archive, findings, html, overwrite, selection)
             return run.report_problems(archive) or outcome  # DONE is 0, so that any other outcome counts
         reading.enter_context(run.reading("explain"))
         explained = explain_archive(archive, selection, findings, unchecked="--no-verify" if no_verify else "")
         outcome = run.report_problems(archive)
+        is_unverified = reads_a_part and not never_verifies
         if at is not None:
             found, shown = archive.sections() if dumping else None, list(explained)
-            _print_unverified(run, narrow and bool(shown) and not unverified)
+            _print_unverified(run, is_unverified and bool(shown))
             return print_byte(run, target, shown, at, found=found) or outcome
         # The first section is made before anything is printed: whether there is one decides about the exit code.
         first = next(explained, None)
-        _print_unverified(run, narrow and first is not None and not unverified)
+        _print_unverified(run, is_unverified and first is not None)
         if first is None and span is not None:
             outcome = ExitCode.NO
         seen = _SectionMonitor([] if first is None else itertools.chain([first], explained))
-        if run.machine:
-            head = {"target": target, "format": archive.format}
-            run.items("explain", head, "sections", seen)
-        elif outcome is ExitCode.NO:
+        if outcome is ExitCode.NO and not run.machine:
             run.print(f"{target}: the range is outside the archive")
-        elif narrowed:
-            _print_fields_of(run, archive, seen, depth, selection, dumping)
         else:
-            print_sections(run, seen)
-            run.note("fields: --section NAME, --at OFFSET, --range A:B, --depth N, or --all")
+            _print_explained(run, target, archive, seen, selection, depth=depth, dumping=dumping)
     return outcome if seen.complete else ExitCode.LOSS
+
+
+def _print_explained(
+    run: Run,
+    target: str,
+    archive: Any,
+    seen: _SectionMonitor,
+    selection: Selection,
+    *,
+    depth: int | None,
+    dumping: bool,
+) -> None:
+    """Print the sections in `seen`: as a document, with their fields, or as a table of all sections."""
+    from exhume.cli.explained import print_sections
+
+    if run.machine:
+        run.items("explain", {"target": target, "format": archive.format}, "sections", seen)
+    elif selection.fields:
+        _print_fields_of(run, archive, seen, depth, selection, dumping)
+    else:
+        print_sections(run, seen)
+        run.note("fields: --section NAME, --at OFFSET, --range A:B, --depth N, or --all")
 
 
 def _print_fields_of(

@@ -136,16 +136,8 @@ def command(
     to = to or _named_by(output)
     # A file by its specification; most options are for archives only.
     if ksy is not None:
-        from exhume.cli.specified import export_specified
-
-        refuse_others(given_options(ctx), frozenset(("to", "output", "overwrite", "columns")))
-        if len(targets) != 1:
-            raise click.UsageError("--ksy takes one file")
-        if run.machine and output == "-":
-            raise click.UsageError("--json requires -o FILE")
-        chosen_columns = split_columns(columns)
-        form: dict[str, Any] = {"to": to, "overwrite": overwrite, "columns": chosen_columns}
-        return export_specified(run, targets[0], output, ksy, imports, path, **form)
+        form: dict[str, Any] = {"to": to, "overwrite": overwrite, "columns": split_columns(columns)}
+        return _export_specified(run, targets, output, ksy, imports, path, form)
     refuse_without_ksy(given_options(ctx))
     chosen = many.targets(run, targets)
     # Options of --to timesketch, a timeline of events.
@@ -170,6 +162,26 @@ def command(
         finally:
             sweep(folder)
     return worst(outcomes)
+
+
+def _export_specified(
+    run: Run,
+    targets: tuple[str, ...],
+    output: str,
+    ksy: str,
+    imports: tuple[str, ...],
+    path: str | None,
+    form: dict[str, Any],
+) -> ExitCode:
+    """Export a list in a file by a specification; `form`: options on the form of the output."""
+    from exhume.cli.specified import export_specified
+
+    refuse_others(given_options(click.get_current_context()), frozenset(("to", "output", "overwrite", "columns")))
+    if len(targets) != 1:
+        raise click.UsageError("--ksy takes one file")
+    if run.machine and output == "-":
+        raise click.UsageError("--json requires -o FILE")
+    return export_specified(run, targets[0], output, ksy, imports, path, **form)
 
 
 def _named_by(output: str) -> str:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import sys
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from exhume.archive import MemberArchive
+from exhume.archive import MemberArchive, Progress
 from exhume.cli.exit_code import ExitCode
 from exhume.cli.formatcli import FormatCommand, recognized_format, split_options
 from exhume.cli.params import Jobs
 from exhume.cli.render import human_size
 from exhume.cli.runtime import Run, common_options
 from exhume.errors import ExhumeError
+
+if TYPE_CHECKING:
+    from exhume.engines.extract import ExtractReport
 
 
 @click.command("extract", cls=FormatCommand, verb="extract")
@@ -40,9 +43,6 @@ def command(
     Names that would lead outside the directory are rejected and reported; exit code 3 if anything was omitted.
     """
     ctx = click.get_current_context()
-    from exhume.engines.extract import extract
-    from exhume.io.output.tree import OutputTree
-
     if (output is None) == (tar is None):
         raise click.UsageError("give either -o DIR or --tar FILE", ctx)
     if run.machine and tar == "-":
@@ -54,23 +54,10 @@ def command(
             raise click.UsageError(f"{described.id} archives contain records, not members: use cat or export", ctx)
         chosen = archive.match(names) if names else None  # None: all members
         with run.progress("extract", None if chosen is None else partial(_stored_size, archive, chosen)) as progress:
-            # To a directory, to standard output, or to a tar file, which gets its name when it is complete.
-            if output is not None:
-                with OutputTree(output, overwrite=overwrite, limits=run.limits) as tree:
-                    report = extract(archive, tree, chosen, jobs=jobs, progress=progress)
-            elif tar == "-":
-                from exhume.io.output.tree import TarSink
-
-                with TarSink(run.out.require_binary(), limits=run.limits) as sink:
-                    report = extract(archive, sink, chosen, jobs=jobs, progress=progress)
-                sys.stdout.buffer.flush()
-            else:
-                from exhume.io.output.atomic import AtomicFile
-                from exhume.io.output.tree import TarSink
-
-                assert tar is not None
-                with AtomicFile(tar, overwrite=overwrite) as file, TarSink(file.file, limits=run.limits) as sink:
-                    report = extract(archive, sink, chosen, jobs=jobs, progress=progress)
+            report = _extract(
+                run, archive, chosen, output or tar or "",
+                is_tar=output is None, overwrite=overwrite, jobs=jobs, progress=progress,
+            )  # fmt: skip
     if run.machine:
         run.document("extract", {"target": target, "output": output or tar, **report.to_dict()})
     else:
@@ -78,6 +65,36 @@ def command(
             click.echo(f"exhume: not extracted: {error}" + ("" if name in str(error) else f" ({name!r})"), err=True)
         run.note(f"{report.extracted} extracted ({human_size(report.bytes)}), {len(report.refused)} left out")
     return ExitCode.DONE if report.ok else ExitCode.LOSS
+
+
+def _extract(
+    run: Run,
+    archive: MemberArchive,
+    names: list[str] | None,
+    output: str,
+    *,
+    is_tar: bool,
+    overwrite: bool,
+    jobs: int,
+    progress: Progress,
+) -> ExtractReport:
+    """Extract members (None: all) to a directory, or to a tar file or stream (`-`)."""
+    from exhume.engines.extract import extract
+    from exhume.io.output.tree import OutputTree, TarSink
+
+    if not is_tar:
+        with OutputTree(output, overwrite=overwrite, limits=run.limits) as tree:
+            return extract(archive, tree, names, jobs=jobs, progress=progress)
+    if output == "-":
+        with TarSink(run.out.require_binary(), limits=run.limits) as sink:
+            report = extract(archive, sink, names, jobs=jobs, progress=progress)
+        sys.stdout.buffer.flush()
+        return report
+    from exhume.io.output.atomic import AtomicFile
+
+    # The file gets its name when it is complete.
+    with AtomicFile(output, overwrite=overwrite) as file, TarSink(file.file, limits=run.limits) as sink:
+        return extract(archive, sink, names, jobs=jobs, progress=progress)
 
 
 def _stored_size(archive: MemberArchive, names: list[str]) -> int | None:

@@ -90,13 +90,10 @@ def command(
     1 something cannot be read, or an image does not match its digest;
     3 something is damaged, incomplete or lost; 4 no archive was found.
     """
-    import io
-
     from exhume.cli.about import about
     from exhume.cli.cmd_carve import file_names
     from exhume.engines.report import build_report
-    from exhume.io.output.atomic import AtomicFile, exists_error
-    from exhume.view.report import write_report
+    from exhume.io.output.atomic import exists_error
 
     page = Path(output)
     place = Path(folder) if folder is not None else page.with_suffix("")
@@ -124,17 +121,9 @@ def command(
             jobs=jobs,
             check=lambda image, on_progress: check_container(run, image, on_progress),
         )
-    # The case is complete; write its page.
-    created = _now()
-    installed = about().to_dict()
+    created, installed = _now(), about().to_dict()
     versions = {"exhume": installed["version"], **_flat(installed)}
-    with AtomicFile(str(page), overwrite=overwrite) as file:
-        text = io.TextIOWrapper(file.file, encoding="utf-8", errors="backslashreplace", newline="\n")
-        write_report(
-            text, case, partial(_opened, run), created=created, versions=versions, timeline=timeline, limits=run.limits
-        )
-        text.flush()
-        text.detach()
+    _write_page(run, page, overwrite, case, created=created, versions=versions, timeline=timeline)
     for problem in wrong:
         run.note(problem)
     if run.machine:
@@ -143,12 +132,31 @@ def command(
     else:
         _print_case(run, case, directories)
         run.note(f"written to {output}, " + (f"files below {place}" if case.has_files else "nothing was copied"))
+    return _outcome(case, has_problems=bool(wrong))
+
+
+def _write_page(run: Run, page: Path, overwrite: bool, case: CaseReport, **facts: Any) -> None:
+    """Write the page of a case; `facts` are further arguments of `write_report`."""
+    import io
+
+    from exhume.io.output.atomic import AtomicFile
+    from exhume.view.report import write_report
+
+    with AtomicFile(str(page), overwrite=overwrite) as file:
+        text = io.TextIOWrapper(file.file, encoding="utf-8", errors="backslashreplace", newline="\n")
+        write_report(text, case, partial(_opened, run), limits=run.limits, **facts)
+        text.flush()
+        text.detach()
+
+
+def _outcome(case: CaseReport, *, has_problems: bool) -> ExitCode:
+    """Return the exit code for a case; `has_problems`: the timeline could not be made completely."""
     if case.changed or case.counts[Kind.UNREADABLE]:
         return ExitCode.FAILED
     if case.verdict is None:
         return ExitCode.NO
     lost = any(one.report is None or not one.report.complete for one in case.recovered)
-    return ExitCode.DONE if case.verdict is Verdict.OK and not lost and not wrong else ExitCode.LOSS
+    return ExitCode.DONE if case.verdict is Verdict.OK and not lost and not has_problems else ExitCode.LOSS
 
 
 @contextmanager

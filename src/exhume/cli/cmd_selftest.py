@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from contextlib import nullcontext
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,6 +13,12 @@ from exhume.cli.exit_code import ExitCode
 from exhume.cli.params import Verb, Whole
 from exhume.cli.runtime import Run, plain_options
 from exhume.counts import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from exhume.io.output.atomic import AtomicDirectory
+    from exhume.testing.selftest import Row
 
 
 @click.command("selftest", cls=Verb)
@@ -36,9 +43,7 @@ def command(run: Run, output: str | None, count: int, seed: int) -> ExitCode:
     makes system calls fail during writes.  Exit code 4 if a result is incorrect.
     """
     from exhume.cli.about import about
-    from exhume.io.jsonout import dumps
     from exhume.io.output.atomic import AtomicDirectory
-    from exhume.testing.selftest import page
     from exhume.testing.selftest import run as run_checks
 
     here = about().to_dict()
@@ -54,23 +59,8 @@ def command(run: Run, output: str | None, count: int, seed: int) -> ExitCode:
             "created_ns": str(time.time_ns()),
             "checks": [row._asdict() for row in rows],
         }
-        # The same result as a document and as a page.
         if folder is not None:
-            facts = {
-                "result": "as it must be" if ok else "NOT as it must be",
-                "made (UTC)": time.asctime(time.gmtime()),
-                "count": count,
-                "seed": seed,
-                "exhume": here["version"],
-                "python": here["python"],
-                "platform": here["platform"],
-                "kernel": here["kernel"],
-                **here["libraries"],
-            }
-            with folder.create("report.json") as file:
-                file.write((dumps({"schema": "exhume.selftest/1", **body}, pretty=True) + "\n").encode())
-            with folder.create("report.html") as file:
-                file.write(page("exhume selftest", facts, rows).encode("utf-8"))
+            _write_reports(folder, body, rows)
     if run.machine:
         run.document("selftest", body)
     else:
@@ -80,3 +70,26 @@ def command(run: Run, output: str | None, count: int, seed: int) -> ExitCode:
         attempts = counted(sum(row.attempts for row in rows), "attempts")
         run.print(f"{'ok' if ok else 'NOT ok'}: {counted(len(rows), 'checks')}, {attempts}")
     return ExitCode.DONE if ok else ExitCode.NO
+
+
+def _write_reports(folder: AtomicDirectory, body: dict[str, Any], rows: Sequence[Row]) -> None:
+    """Write the same result as a document and as a page; `body` is the document, without its schema."""
+    from exhume.io.jsonout import dumps
+    from exhume.testing.selftest import page
+
+    here = body["installation"]
+    facts = {
+        "result": "as it must be" if body["ok"] else "NOT as it must be",
+        "made (UTC)": time.asctime(time.gmtime()),
+        "count": body["count"],
+        "seed": body["seed"],
+        "exhume": here["version"],
+        "python": here["python"],
+        "platform": here["platform"],
+        "kernel": here["kernel"],
+        **here["libraries"],
+    }
+    with folder.create("report.json") as file:
+        file.write((dumps({"schema": "exhume.selftest/1", **body}, pretty=True) + "\n").encode())
+    with folder.create("report.html") as file:
+        file.write(page("exhume selftest", facts, rows).encode("utf-8"))

@@ -319,6 +319,18 @@ def _print_around(run: Run, found: SectionMap, explained: Sequence[Any], chain: 
     )
 
 
+def _print_field(run: Run, node: Field) -> None:
+    """Print a field with its place, path and value, and its meaning below."""
+    offset, size = _offset(node), _size(node)
+    what = f"{size} {'byte' if size == '1' else 'bytes'}  {node.path}  {node.type}  {field_value(node)}"
+    first, *rest = run.screen.wrap(f"{offset}  {what}".rstrip(), 4)
+    run.print_lines([run.screen.paint(offset, "offset") + first.removeprefix(offset), *rest])
+    if text := _meaning(node):
+        run.print_lines(run.screen.wrap(f"    {text}", 4))
+    if node.doc_ref:
+        run.print(f"    see {printable(node.doc_ref)}")
+
+
 def print_byte(
     run: Run, target: str, explained: Sequence[Any], offset: int, *, found: SectionMap | None = None
 ) -> ExitCode:
@@ -345,16 +357,8 @@ def print_byte(
         return ExitCode.NO
     if found is not None:
         _print_around(run, found, explained, chain, offset)
-    # The fields that contain the byte, the innermost first.
     for node in reversed(chain):
-        size = _size(node)
-        what = f"{size} {'byte' if size == '1' else 'bytes'}  {node.path}  {node.type}  {field_value(node)}"
-        at, *rest = run.screen.wrap(f"{_offset(node)}  {what}".rstrip(), 4)
-        run.print_lines([run.screen.paint(_offset(node), "offset") + at.removeprefix(_offset(node)), *rest])
-        if text := _meaning(node):
-            run.print_lines(run.screen.wrap(f"    {text}", 4))
-        if node.doc_ref:
-            run.print(f"    see {printable(node.doc_ref)}")
+        _print_field(run, node)
     # The fields before and after the innermost one.
     if len(chain) > 1:
         before, after = neighbors(chain[-2], chain[-1])

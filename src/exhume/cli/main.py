@@ -149,7 +149,7 @@ def invoke(args: list[str] | None = None) -> ExitCode:
             return ending(error, argv)
     except BrokenPipeError:  # the error has no reader either
         return _reader_left()
-    return result if isinstance(result, ExitCode) else ExitCode(result) if isinstance(result, int) else ExitCode.DONE
+    return ExitCode(result) if isinstance(result, int) else ExitCode.DONE  # a verb may return None
 
 
 def ending(error: BaseException, argv: list[str]) -> ExitCode:

@@ -16,6 +16,7 @@ from typing import Any
 from exhume.codecs.common import Buffer, Decoded, Decoder, over_budget
 from exhume.counts import counted
 from exhume.errors import CodecError, MissingDependencyError, UnsupportedFeatureError
+from exhume.tuples import NamedTuple
 
 
 def snappy_size(data: Buffer) -> tuple[int, int]:
@@ -207,28 +208,26 @@ def lz4_frames(take: Callable[[int], bytes]) -> Iterator[bytes]:
         magic = take(4)
 
 
+# The descriptor of an LZ4 frame: bits of the flags, whose two highest ones are the version, and of the byte after them.
+_LZ4_VERSION = 1
+_LZ4_INDEPENDENT_BLOCKS = 0x20  # else blocks refer back to earlier ones
+_LZ4_BLOCK_CHECKSUMS = 0x10  # each block is followed by its checksum
+_LZ4_CONTENT_SIZE = 0x08  # the descriptor has the size of the content
+_LZ4_CONTENT_CHECKSUM = 0x04  # a checksum of the content ends the frame
+_LZ4_RESERVED = 0x02  # zero
+_LZ4_RESERVED_OF_BLOCK = 0x8F  # zero, of the byte after the flags; its other bits are the size of blocks
+
+
 def _lz4_frame_blocks(take: Callable[[int], bytes]) -> Iterator[bytes]:
     """Yield the decompressed blocks of a frame whose magic number has been read.
 
-    The frame continues with a descriptor: two bytes of flags, the size of the content (optional) and a checksum of one
-    byte.  Each block follows its size, 0 ends them.  Raises `CodecError` and `UnsupportedFeatureError`.
+    The frame continues with a descriptor.  Each block follows its size, 0 ends them.  Raises `CodecError` and
+    `UnsupportedFeatureError`.
     """
     from exhume.codecs.checksums import RunningChecksum, xxhash32
 
-    head = _exactly(take, 2)
-    flags = head[0]
-    # Blocks refer back to earlier ones; each block has a checksum; the descriptor has the content's size; a checksum of
-    # the content ends the frame.
-    linked, checked, sized, summed = not flags & 0x20, flags & 0x10, flags & 0x08, flags & 0x04
-    if flags & LZ4_NAMES_DICTIONARY:
-        raise UnsupportedFeatureError("lz4: the frame needs a dictionary")
-    head += _exactly(take, 8) if sized else b""
-    most = _LZ4_BLOCK_SIZES.get(head[1] >> 4, 0)
-    # The version is 1; two bits of the flags and five of the next byte are zero.
-    if flags >> 6 != 1 or flags & 2 or not most or head[1] & 0x8F:
-        raise CodecError("lz4: corrupt frame", actual=f"descriptor {head.hex()}")
-    if _exactly(take, 1)[0] != xxhash32(head) >> 8 & 0xFF:  # of the four bytes, only the second lowest is stored
-        raise CodecError("lz4: the checksum of the frame's descriptor does not match")
+    flags, most, stated = _lz4_descriptor(take)
+    linked = not flags & _LZ4_INDEPENDENT_BLOCKS
     content = RunningChecksum("xxhash32")
     total, window = 0, b""  # the window is the content that the next block may refer back to
     while size := int.from_bytes(_exactly(take, 4), "little"):
@@ -236,20 +235,52 @@ def _lz4_frame_blocks(take: Callable[[int], bytes]) -> Iterator[bytes]:
         if size > most:
             raise CodecError("lz4: corrupt frame", expected=f"a block of at most {counted(most, 'bytes')}", actual=size)
         raw = _exactly(take, size)
-        if checked and int.from_bytes(_exactly(take, 4), "little") != xxhash32(raw):
+        if flags & _LZ4_BLOCK_CHECKSUMS and int.from_bytes(_exactly(take, 4), "little") != xxhash32(raw):
             raise CodecError("lz4: the checksum of a block does not match")
         block = raw if is_plain else _lz4_up_to(raw, most, window)
         total += len(block)
-        if summed:
+        if flags & _LZ4_CONTENT_CHECKSUM:
             content.update(block)
         if linked:
             window = (window + block)[-_LZ4_REACH:] if len(block) < _LZ4_REACH else block[-_LZ4_REACH:]
         yield block
-    if sized and total != int.from_bytes(head[2:], "little"):
-        stated = counted(int.from_bytes(head[2:], "little"), "bytes")
-        raise CodecError("lz4: wrong decompressed size", expected=stated, actual=counted(total, "bytes"))
-    if summed and int.from_bytes(_exactly(take, 4), "little") != content.value():
+    if stated is not None and total != stated:
+        raise CodecError(
+            "lz4: wrong decompressed size", expected=counted(stated, "bytes"), actual=counted(total, "bytes")
+        )
+    if flags & _LZ4_CONTENT_CHECKSUM and int.from_bytes(_exactly(take, 4), "little") != content.value():
         raise CodecError("lz4: the checksum of the frame's content does not match")
+
+
+class _Lz4Descriptor(NamedTuple):
+    """What the start of a frame states."""
+
+    flags: int
+    most: int
+    """Greatest size of a block's content."""
+    content_size: int | None
+    """Size of the whole content, if it is stated."""
+
+
+def _lz4_descriptor(take: Callable[[int], bytes]) -> _Lz4Descriptor:
+    """Read a frame's descriptor: two bytes of flags, the size of the content (optional) and a checksum of one byte."""
+    from exhume.codecs.checksums import xxhash32
+
+    head = _exactly(take, 2)
+    flags, block_flags = head
+    if flags & LZ4_NAMES_DICTIONARY:
+        raise UnsupportedFeatureError("lz4: the frame needs a dictionary")
+    content_size = None
+    if flags & _LZ4_CONTENT_SIZE:
+        size = _exactly(take, 8)
+        head += size
+        content_size = int.from_bytes(size, "little")
+    most = _LZ4_BLOCK_SIZES.get(block_flags >> 4, 0)
+    if flags >> 6 != _LZ4_VERSION or flags & _LZ4_RESERVED or not most or block_flags & _LZ4_RESERVED_OF_BLOCK:
+        raise CodecError("lz4: corrupt frame", actual=f"descriptor {head.hex()}")
+    if _exactly(take, 1)[0] != xxhash32(head) >> 8 & 0xFF:  # of the four bytes, only the second lowest is stored
+        raise CodecError("lz4: the checksum of the frame's descriptor does not match")
+    return _Lz4Descriptor(flags, most, content_size)
 
 
 def _lz4_up_to(raw: bytes, most: int, window: bytes) -> bytes:

@@ -32,6 +32,12 @@ ZSTD_WINDOW_MAX = 1 << 27
 """Largest zstd window accepted (128 MiB, the limit of the zstd command line without --long)."""
 
 
+FULL_STEP, LEAST_STEP = 1 << 16, 1 << 10
+"""Stored bytes of a frame that are decompressed at a time."""
+
+GROWTH = 1 << 13
+"""Assumed growth of a step; the content of constant bytes is 2^14 times as large, and more."""
+
 AT_ONCE = 1 << 20
 """Bytes of content from which on a frame is decoded in one call, if its container states that size."""
 
@@ -86,7 +92,7 @@ def zstd_one(
     parts: list[bytes] = []
     total = 0
     view = memoryview(data)
-    step = 1 << 16  # decompressobj has no output limit: feed it little enough that a bomb is seen in time
+    step = FULL_STEP  # decompressobj has no output limit: feed it little enough that a bomb is seen in time
     while at < len(data):
         piece = view[at : at + step]
         try:
@@ -101,8 +107,7 @@ def zstd_one(
         at += len(piece)
         if engine.eof:
             return Decoded(b"".join(parts) if len(parts) != 1 else parts[0], at - len(engine.unused_data))
-        # A frame of constant bytes grows 2^14-fold and more; continue in small steps when little of `max_size` is left.
-        step = max(1024, min(1 << 16, (max_size - total) // 8192))
+        step = max(LEAST_STEP, min(FULL_STEP, (max_size - total) // GROWTH))  # small when little of `max_size` is left
     raise CodecError("zstd: truncated frame", actual=f"{counted(len(data), 'bytes')} without an end")
 
 
@@ -270,6 +275,10 @@ def zstd_checksum(stored: Iterable[Buffer], max_size: int) -> tuple[int, int]:
     return stored_checksum(end), running.value() & 0xFFFFFFFF
 
 
+PARTIAL_STEP = 256
+"""Stored bytes of a damaged frame that are decompressed at a time: output of the same step as the damage is lost."""
+
+
 def zstd_partial(data: Buffer, *, max_size: int) -> tuple[bytes, int, bool]:
     """Decode as much of a zstd frame as possible.
 
@@ -283,7 +292,7 @@ def zstd_partial(data: Buffer, *, max_size: int) -> tuple[bytes, int, bool]:
     parts: list[bytes] = []
     total, at = 0, 0
     while at < len(data):
-        piece = view[at : at + 256]  # little by little: output before the damage must not be lost with it
+        piece = view[at : at + PARTIAL_STEP]
         try:
             out = engine.decompress(piece)
         except zstandard.ZstdError:

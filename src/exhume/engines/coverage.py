@@ -60,11 +60,8 @@ def coverage(archive: Archive | SpecifiedFile, jobs: int = 1) -> FieldCoverage:
     `jobs` threads find the sections and examine the numerous ones (0: one per core).
     """
     found = archive.sections(jobs=jobs)
-    # Names in `parents` are of sections whose payloads are divided into sections.
-    totals, parents = (
-        found.coverage(),
-        {part.parent for part in found.parts},
-    )
+    totals = found.coverage()
+    parents = {part.parent for part in found.parts}  # names of sections whose payloads are divided into sections
     out = FieldCoverage(total=totals.total, overlap=totals.overlap)
     for section, size, is_claimed in _tiles(found, jobs):
         if section.kind is SectionKind.GAP or section.kind is SectionKind.UNREAD:

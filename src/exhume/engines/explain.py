@@ -205,9 +205,13 @@ def _explain(
         if shown[sort] > (selection.damaged if near else selection.bulk) and not selection.narrow:
             _leave_out(omitted.setdefault(sort, ExplainedSection(section)), section)
             continue
-        fields = bool(near) or selection.fields
-        # The largest section whose fields are parsed; -1: none.
-        limit = UNBOUNDED if selection.narrow else min(selection.parsed, max(SMALL, left[bool(near)])) if fields else -1
+        # The largest section whose fields are parsed.
+        if selection.narrow:
+            limit = UNBOUNDED
+        elif near or selection.fields:
+            limit = min(selection.parsed, max(SMALL, left[bool(near)]))
+        else:
+            limit = -1  # of none
         if limit < 0:
             explained = ExplainedSection(section, note=section.note)
         else:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from exhume.counts import counted
@@ -126,20 +127,19 @@ def explain_section(
     elements that are made later are not computed if there is a reason in `unchecked`.
     """
     out = ExplainedSection(section, note=section.note)
+    make = partial(
+        Explainer,
+        whole=whole,
+        marks=marks,
+        page=page,
+        finish=lambda child: check_fields(section, child, [], unchecked),
+        lazily=cache is not None or window is not None or (stream and whole),
+        patience=None if cache is None else cache.patience,
+    )
     # The stored bytes, if a specification describes them.
     if section.schema is not None:
         if section.span.size <= limit or cache is not None or (section.parse_lazily and limit >= 0):
-            out.explainer = Explainer(
-                section.span,
-                whole=whole,
-                marks=marks,
-                window=window,
-                stream=stream,
-                page=page,
-                finish=lambda child: check_fields(section, child, [], unchecked),
-                lazily=cache is not None or window is not None or (stream and whole),
-                patience=None if cache is None else cache.patience,
-            )
+            out.explainer = make(section.span, window=window, stream=stream)
             out.stored = _stored(found, section, out.explainer, cache)
             out.stopped = out.explainer.stopped
             out.parsed += section.span.size
@@ -154,37 +154,42 @@ def explain_section(
     if limit < 0 or (cache is None and (section.payload_size or 0) > limit):
         _too_large(out, limit)
         return out
-    payloads = Payloads()
-    try:
-        content = cache.content if cache is not None else None
-        data = payloads.content(0, section) if content is None else content()
-    except ExhumeError as error:
-        out.note = f"payload not decoded: {error.summary}"
-        out.complete = False
+    data = _load_payload(out, limit, cache)
+    if data is None:
         return out
-    if not isinstance(data, Region) and len(data) > HELD:
-        data = region_of(data)  # its elements are parsed when they are shown, not kept
-    out.data, out.region = (b"", data) if isinstance(data, Region) else (data, None)
     size = len(out.data) if out.region is None else out.region.size
-    if size > limit and cache is None:
-        out.data, out.region = b"", None
-        _too_large(out, limit)
-        return out
-    if failure := payloads.failure(0):
-        out.note = f"{out.note}; {failure}" if out.note else failure
-        out.complete = False
-    # Bytes and limits are settled: parse.
-    out.payload_explainer = explainer = Explainer(
-        section.span.in_payload(0, size), whole=whole, marks=marks, page=page,
-        lazily=cache is not None or window is not None or (stream and whole),
-        stream=stream and (cache is not None or size > PARSED),
-        finish=lambda child: check_fields(section, child, [], unchecked),
-        patience=None if cache is None else cache.patience,
-    )  # fmt: skip
+    streamed = stream and (cache is not None or size > PARSED)
+    out.payload_explainer = explainer = make(section.span.in_payload(0, size), stream=streamed)
     out.payload = _read(explainer, section.payload_schema, data, section.payload_args, cache, payload=True)
     out.stopped = out.stopped if explainer.stopped is None else explainer.stopped
     out.parsed += size
     return out
+
+
+def _load_payload(out: ExplainedSection, limit: int, cache: SectionCache | None) -> bytes | Region | None:
+    """Decode the payload of a section, and keep it in `out`; None, with a note there, if it cannot be explained.
+
+    Without a `cache`, a payload above `limit` bytes is not.
+    """
+    payloads = Payloads()
+    content = cache.content if cache is not None else None
+    try:
+        data = payloads.content(0, out.section) if content is None else content()
+    except ExhumeError as error:
+        out.note = f"payload not decoded: {error.summary}"
+        out.complete = False
+        return None
+    if not isinstance(data, Region) and len(data) > HELD:
+        data = region_of(data)  # its elements are parsed when they are shown, not kept
+    size = data.size if isinstance(data, Region) else len(data)
+    if size > limit and cache is None:
+        _too_large(out, limit)
+        return None
+    out.data, out.region = (b"", data) if isinstance(data, Region) else (data, None)
+    if failure := payloads.failure(0):
+        out.note = f"{out.note}; {failure}" if out.note else failure
+        out.complete = False
+    return data
 
 
 def _read(

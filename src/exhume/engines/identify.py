@@ -93,6 +93,9 @@ def _probed(source: Source | Tree, among: Iterable[Format]) -> list[Identificati
 LOOK_INSIDE = 200
 """Entries of a directory that are examined for a hint."""
 
+SHOWN_INSIDE = 3
+"""Archives in a directory that a hint names."""
+
 
 def certain(source: Source | Tree) -> Identification | None:
     """A candidate of full confidence among the formats whose signature the source starts with, or None.
@@ -117,8 +120,11 @@ def recognize(source: Source | Tree) -> str:
         return candidates[0].format
     span = Span(source.name, 0, 0)
     if not candidates:
-        within = inside(source)
-        hint = f" (but inside it: {within})" if within else " (the file is empty)" if is_empty(source) else ""
+        hint = ""
+        if within := inside(source):
+            hint = f" (but inside it: {within})"
+        elif is_empty(source):
+            hint = " (the file is empty)"
         raise UnrecognizedFormatError(f"format not recognized{hint}", span=span)
     guesses = ", ".join(f"{c.format} ({c.confidence:.0%}: {', '.join(c.evidence)})" for c in candidates)
     doubt = "ambiguous format" if len(candidates) > 1 else "format not certain"
@@ -174,7 +180,7 @@ def is_empty(source: Source | Tree) -> bool:
 
 
 def inside(source: Source | Tree) -> str:
-    """Return a hint for a user who named the directory above the archives: `name (format)` of the first three.
+    """Return a hint for a user who named the directory above the archives: `name (format)` of the first of these.
 
     Returns "" for anything but a local directory, and if no archive is among the first `LOOK_INSIDE` entries.
     """
@@ -196,9 +202,9 @@ def inside(source: Source | Tree) -> str:
         if format is not None:
             below = len(join(source.name, "x")) - len("x")  # where names in the directory start
             found.append(f"{shorten(one.name[below:])} ({format})")
-        if len(found) > 3:  # one more than is shown, to know whether there are more
+        if len(found) > SHOWN_INSIDE:  # one more, to know whether there are more
             break
-    return ", ".join(found[:3]) + (" and more" if len(found) > 3 else "")
+    return ", ".join(found[:SHOWN_INSIDE]) + (" and more" if len(found) > SHOWN_INSIDE else "")
 
 
 def open_archive(

@@ -342,14 +342,34 @@ def _sha256(source: Source, progress: Progress = no_progress) -> str:
 def _grouped(known: _Pieces) -> Iterator[_Pieces]:
     """Divide pieces into groups that belong to one archive, in the order of their first pieces.
 
-    Pieces that refer to the same name belong together (a union-find over their names). If two pieces in one group claim
-    one place, the group is divided by folder; within a folder, the first of the two is taken.
+    If a group has two pieces in one place, it consists of copies: it is divided by folder, and within a folder the
+    first of the two is taken.
     """
-    # Union of sets: pieces that refer to each other have the same root.
+    for pieces in _connected(known):
+        places = Counter(piece.path for _, piece in pieces if ArchivePiece.ANY not in piece.path)
+        has_copies = max(places.values(), default=0) > 1
+        for part in _by_folder(pieces) if has_copies else [pieces]:
+            # One piece for each place; a path that any file may have is a place of its own for each file.
+            by_place = {(piece.path, found.number if ArchivePiece.ANY in piece.path else 0): (found, piece)
+                        for found, piece in reversed(part)}  # fmt: skip
+            yield sorted(by_place.values(), key=lambda one: one[0].number)
+
+
+def _by_folder(pieces: _Pieces) -> list[_Pieces]:
+    """Divide pieces by the folders of their files."""
+    folders: defaultdict[str, _Pieces] = defaultdict(list)
+    for found, piece in pieces:
+        folders[found.target.rpartition("/")[0]].append((found, piece))
+    return list(folders.values())
+
+
+def _connected(known: _Pieces) -> list[_Pieces]:
+    """Divide pieces into groups that refer to a name in common, directly or through other pieces (a union-find)."""
+    # By piece (its number) or name: the next on the way to the representative of its group, which has none.
     parent_of: dict[object, object] = {}
 
     def root_of(name: object) -> object:
-        """Return the representative of a piece (its number) or name, shortening the path to it."""
+        """Return the representative of a piece or name, shortening the way to it."""
         while (parent := parent_of.get(name, name)) != name:
             parent_of[name] = parent_of.get(parent, parent)
             name = parent
@@ -360,21 +380,7 @@ def _grouped(known: _Pieces) -> Iterator[_Pieces]:
         # The names that it refers to, and its own name, if others refer to that.
         for name in (*piece.refers, *(referred & {piece.key})):
             parent_of[root_of(number)] = root_of(name)
-    # A group with two pieces in one place consists of copies: divide it by folders.
     groups: defaultdict[object, _Pieces] = defaultdict(list)
     for number, one in enumerate(known):
         groups[root_of(number)].append(one)
-    for pieces in groups.values():
-        places = Counter(piece.path for _, piece in pieces if ArchivePiece.ANY not in piece.path)
-        if max(places.values(), default=0) > 1:
-            folders: defaultdict[str, _Pieces] = defaultdict(list)
-            for found, piece in pieces:
-                folders[found.target.rpartition("/")[0]].append((found, piece))
-            parts = list(folders.values())
-        else:
-            parts = [pieces]
-        for part in parts:
-            # One piece for each place; a path that any file may have is a place of its own for each file.
-            by_place = {(piece.path, found.number if ArchivePiece.ANY in piece.path else 0): (found, piece)
-                        for found, piece in reversed(part)}  # fmt: skip
-            yield sorted(by_place.values(), key=lambda one: one[0].number)
+    return list(groups.values())

@@ -94,9 +94,10 @@ def walk_tree(root: Tree, recognize: Callable[[Tree], str | None]) -> Iterator[W
         folders = []
         for entry, kind in entries:
             path, below, inside = (f"{base}/{entry}" if base else entry for base in (folder, within, place))
-            if kind == "directory":
-                # Outside of archives, a directory gets a tree of its own.
-                folders.append(_Folder(path, owner, below, *((None, "") if apart else (tree, inside))))
+            if kind == "directory" and apart:  # it gets a tree of its own
+                folders.append(_Folder(path, owner, below))
+            elif kind == "directory":
+                folders.append(_Folder(path, owner, below, tree, inside))
             else:
                 yield _lone(join(root.location or root.name, path), kind, owner if _owns(owner, below) else None)
         waiting += reversed(folders)

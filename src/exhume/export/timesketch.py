@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, timedelta
 from pathlib import Path
 from typing import Any, Final
@@ -89,13 +89,8 @@ def export(
     tables = archive.arrow_tables(losses=report.lost, **options)
     schemas = {name: make().schema for name, make in tables.items()}
     known = list(dict.fromkeys(field for schema in schemas.values() for field in schema.names))
-    for wanted in (*(columns or ()), *filter(None, (time and _split(time)[0], message))):
-        if wanted not in known:
-            raise EntryNotFoundError(
-                f"the table has no such column{hint(wanted, known)}",
-                expected=f"one of {', '.join(known)}",
-                actual=shorten(wanted),
-            )
+    time_column = _split(time)[0] if time else None
+    _check_columns([*(columns or ()), *filter(None, (time_column, message))], known)
     # The columns that become fields; that of the message has a field of its own.
     chosen = [name for name in known if (columns is None or name in columns) and name != (message or "message")]
     shown = {name: _field(name, known) for name in chosen}
@@ -114,6 +109,17 @@ def export(
     return report.without_zeros()
 
 
+def _check_columns(wanted: Iterable[str], known: Sequence[str]) -> None:
+    """Raise `EntryNotFoundError` for a column that no table has; `known` are those of all tables."""
+    for name in wanted:
+        if name not in known:
+            raise EntryNotFoundError(
+                f"the table has no such column{hint(name, known)}",
+                expected=f"one of {', '.join(known)}",
+                actual=shorten(name),
+            )
+
+
 def _events(
     pa: Any,
     reader: Any,
@@ -128,9 +134,8 @@ def _events(
     `message`: the column for the event's text, by default `message`, else the row as JSON.  `shown`: the fields
     that columns become, by column.  `lead`: text before each message.
     """
-    message_column = (
-        message if message in reader.schema.names else "message" if "message" in reader.schema.names else None
-    )
+    names = reader.schema.names
+    message_column = next((name for name in (message, "message") if name in names), None)
     for batch in reader:
         if clock is None:
             report.lost[NO_TIME] += batch.num_rows
@@ -142,7 +147,7 @@ def _events(
             if when is None:
                 report.lost[NO_TIME] += 1
                 continue
-            whole = {name: value for name, value in zip(reader.schema.names, row, strict=True) if value is not None}
+            whole = {name: value for name, value in zip(names, row, strict=True) if value is not None}
             text = _flat(whole[message_column], report) if message_column in whole else dumps(whole)
             event = {"datetime": when, "timestamp_desc": clock.described, "message": f"{lead}{text}"}
             for name, field in shown.items():

@@ -269,25 +269,7 @@ class ArchiveFileSystem(ReadOnlyFileSystem):
         """
         with self._lease() as held:
             out: list[bytes | Exception] = [b""] * len(requests)
-            uncompressed: dict[int, tuple[Source, list[_Request]]] = {}  # by the id of the source
-            compressed: dict[str, list[_Request]] = {}  # by path
-            for index, (path, start, end) in enumerate(requests):
-                try:
-                    size, place = self._place(held, path)
-                    first, last, _ = slice(start, end).indices(size)
-                    if last <= first:
-                        if first == 0 == size:
-                            self._read(held, path, 0, 0)  # an empty file is checked as far as it can be
-                    elif place is not None:
-                        source, base = place
-                        _, ranges = uncompressed.setdefault(id(source), (source, []))
-                        ranges.append(_Request(index, (base + first, base + last)))
-                    else:
-                        compressed.setdefault(path, []).append(_Request(index, (first, last)))
-                except EntryNotFoundError:
-                    out[index] = FileNotFoundError(path)
-                except Exception as error:  # the result for this path, as in `_fill`
-                    out[index] = error
+            uncompressed, compressed = self._plan(held, requests, out)
             for source, ranges in uncompressed.values():
                 _fill(out, ranges, partial(source.read_many, [one.span for one in ranges]))
             for path, ranges in compressed.items():
@@ -299,6 +281,37 @@ class ArchiveFileSystem(ReadOnlyFileSystem):
             if any(isinstance(result, SourceChangedError) for result in out):
                 OPEN.drop(self._key)  # the next request opens the changed file
             return out
+
+    def _plan(
+        self,
+        held: SharedObject[Archive],
+        requests: Sequence[tuple[str, int | None, int | None]],
+        out: list[bytes | Exception],
+    ) -> tuple[dict[int, tuple[Source, list[_Request]]], dict[str, list[_Request]]]:
+        """Return the ranges to read: of uncompressed files by the id of their source, of compressed ones by path.
+
+        An error of a request is put into `out`, which has their results.
+        """
+        uncompressed: dict[int, tuple[Source, list[_Request]]] = {}
+        compressed: dict[str, list[_Request]] = {}
+        for index, (path, start, end) in enumerate(requests):
+            try:
+                size, place = self._place(held, path)
+                first, last, _ = slice(start, end).indices(size)
+                if last <= first:
+                    if first == 0 == size:
+                        self._read(held, path, 0, 0)  # an empty file is checked as far as it can be
+                elif place is not None:
+                    source, base = place
+                    _, ranges = uncompressed.setdefault(id(source), (source, []))
+                    ranges.append(_Request(index, (base + first, base + last)))
+                else:
+                    compressed.setdefault(path, []).append(_Request(index, (first, last)))
+            except EntryNotFoundError:
+                out[index] = FileNotFoundError(path)
+            except Exception as error:  # the result for this path, as in `_fill`
+                out[index] = error
+        return uncompressed, compressed
 
     @abstractmethod
     def _place(self, held: SharedObject[Archive], path: str) -> tuple[int, tuple[Source, int] | None]:

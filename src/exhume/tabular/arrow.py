@@ -338,17 +338,7 @@ def member_table(
     check_rows(batch_rows)
     if digest not in DIGESTS:
         raise QueryError("no such digest", expected=f"one of {', '.join(DIGESTS)}", actual=shorten(digest))
-    types = {
-        "name": pa.large_string(),
-        "kind": pa.string(),
-        "size": pa.uint64(),
-        "offset": pa.uint64(),
-        "stored_size": pa.uint64(),
-        "digest": pa.string(),
-        **{name: getattr(pa, kind)() for name, kind in archive.detail_columns.items()},
-        "problem": pa.string(),
-        "reason": pa.string(),
-    }
+    types = _member_types(archive)
     names = choose(types, columns)
     schema = pa.schema([pa.field(name, types[name]) for name in names])
     # Members have to be read only if a digest, or the problem that reading shows, is requested.
@@ -383,6 +373,22 @@ def member_table(
             yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
     return pa.RecordBatchReader.from_batches(schema, batches())
+
+
+def _member_types(archive: Members) -> dict[str, Any]:
+    """Return the Arrow types of the columns of `member_table`, by name."""
+    pa = import_pyarrow()
+    return {
+        "name": pa.large_string(),
+        "kind": pa.string(),
+        "size": pa.uint64(),
+        "offset": pa.uint64(),
+        "stored_size": pa.uint64(),
+        "digest": pa.string(),
+        **{name: getattr(pa, kind)() for name, kind in archive.detail_columns.items()},
+        "problem": pa.string(),
+        "reason": pa.string(),
+    }
 
 
 def _bytes_to_read(entry: Member) -> int:

@@ -28,6 +28,7 @@ MARGIN = 20
 STRIP = 64  # height of a strip
 ROW = 18  # height of a line of text
 TABLE_ROWS = 14  # kinds of sections in the table
+CHARACTER = 7.2  # average width of a character of a name
 BAR = 7  # height of the bars of problems above and below a strip
 LABELLED = 60
 """Neighboring sections of one kind that are narrower, and so too small for a name, are drawn as one band."""
@@ -256,7 +257,7 @@ def _draw(drawing: Drawing, y: float, x: float, width: float, bar: Bar) -> None:
     drawn = max(width - (0.6 if width > 3 else 0), 0.4)  # leaves a gap to the next bar, if that is visible
     drawing.shapes.append(Rect(x, y, drawn, STRIP, COLORS[bar.kind], title))
     if width > LABELLED:
-        room = int((width - 8) / 7.2)  # characters; 7.2 pixels is their average width
+        room = int((width - 8) / CHARACTER)  # characters that fit
         color = ON_DARK if _dark(bar.kind) else INK
         drawing.shapes.append(Text(x + 5, y + 22, _fit(bar.name, room), color, 12))
         drawing.shapes.append(Text(x + 5, y + 40, _fit(f"{bar.end - bar.start:,} B{ratio}", room), color, 11))
@@ -297,9 +298,6 @@ def _sorts(tiles: Iterable[Tile], known: Sizes, *, decode: bool, sound: bool) ->
         key = f"{kind} {digits.sub('#', name)}"
         return found.get(key) or found.setdefault(key, _SectionTotals(name, name, kind))
 
-    def kind_of_section(section: Section) -> _SectionTotals:
-        return totals(section.name, section.kind)
-
     def payload(section: Section) -> int | None:
         size = known.get((section.span.source, section.span.start)) if section.load is not None else None
         return _payload_size(section, decode=decode, sound=sound) if size is None else size
@@ -312,19 +310,21 @@ def _sorts(tiles: Iterable[Tile], known: Sizes, *, decode: bool, sound: bool) ->
                 each.count += 1
                 each.stored += size
         elif isinstance(part, SectionRun):
+            # `forms` has a model section by its number; `sorts` has the number of the model of each section.
             forms = sorted(part.forms.items(), key=lambda form: form[1].span.start)
-            sorts = {kind: kind_of_section(section) for kind, section in forms}
-            for kind, (_, count, stored) in zip(part.forms, part.sums(), strict=True):
-                sorts[kind].count += count
-                sorts[kind].stored += stored
-            for number in sorted({kind: number for number, kind in enumerate(part.sorts)}.values()):  # last of a kind
-                sorts[part.sorts[number]].last = part[number].name
+            by_form = {form: totals(section.name, section.kind) for form, section in forms}
+            for form, (_, count, stored) in zip(part.forms, part.sums(), strict=True):
+                by_form[form].count += count
+                by_form[form].stored += stored
+            last_of_form = {form: number for number, form in enumerate(part.sorts)}
+            for number in sorted(last_of_form.values()):
+                by_form[part.sorts[number]].last = part[number].name
             for number, size in _decompressed(part, known, payload, decode=decode):
-                sort = sorts[part.sorts[number]]
+                sort = by_form[part.sorts[number]]
                 sort.packed += part.bounds[number + 1] - part.bounds[number]
                 sort.payload += size
         else:
-            kind_of_section(part).add(part, payload(part))
+            totals(part.name, part.kind).add(part, payload(part))
     return sorted(found.values(), key=lambda s: (-s.stored, s.name))
 
 

@@ -172,18 +172,25 @@ class PageWriter:
         if item.stored is not None and self._room[damaged] > 0:
             out["tree"] = self._tree(item.stored, out["space"], damaged=damaged)
         if item.payload is not None and self._room[damaged] > 0:
-            content = region_of(item.data) if item.region is None else item.region
-            space = _AddressSpace(f"payload of {section.name}", "payload", 0, content.size)
-            out["payload_space"] = self._space(space)
-            self._by_place[section.span.source, section.span.start, section.span.end] = out["payload_space"]
-            # The chunks of the payload.
-            for start, end in self._parts(0, space.size, [span.payload for span in near if span.payload is not None]):
-                for index in range(start // CHUNK, -(-end // CHUNK)):
-                    if index not in space.grid and self._room[damaged] > 0:
-                        part = content.read_at(index * CHUNK, min(CHUNK, space.size - index * CHUNK))
-                        space.grid[index] = self._chunk(part, damaged=damaged)
+            out["payload_space"] = self._payload(item, near, damaged=damaged)
             out["payload"] = self._tree(item.payload, out["payload_space"], damaged=damaged)
         return out
+
+    def _payload(self, item: ExplainedSection, near: Iterable[Span], *, damaged: bool) -> int:
+        """Add the payload of a section as an address space, and embed its first bytes and those near findings.
+
+        Returns the number of the address space.
+        """
+        span = item.section.span
+        content = region_of(item.data) if item.region is None else item.region
+        space = _AddressSpace(f"payload of {item.section.name}", "payload", 0, content.size)
+        number = self._by_place[span.source, span.start, span.end] = self._space(space)
+        for start, end in self._parts(0, space.size, [one.payload for one in near if one.payload is not None]):
+            for index in range(start // CHUNK, -(-end // CHUNK)):
+                if index not in space.grid and self._room[damaged] > 0:
+                    part = content.read_at(index * CHUNK, min(CHUNK, space.size - index * CHUNK))
+                    space.grid[index] = self._chunk(part, damaged=damaged)
+        return number
 
     def _bytes_of(self, source: Source, item: ExplainedSection, near: Iterable[Span], *, damaged: bool) -> None:
         """Embed the bytes of a section, or those near its fields if the page has no space for all."""

@@ -420,7 +420,9 @@ def key_values(data: Mapping[str, Any], screen: Screen = PLAIN, indent: str = ""
 
 def _styled(key: str, value: Any) -> str:
     """Return the style of a value by its key."""
-    return str(value) if key in ("verdict", "severity") else "target" if key == "target" else ""
+    if key in ("verdict", "severity"):
+        return str(value)
+    return "target" if key == "target" else ""
 
 
 def _label(key: str) -> str:

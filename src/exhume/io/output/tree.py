@@ -129,30 +129,8 @@ class OutputTree:
         """
         self._quota.take(len(files), sum(stop - start for _, start, stop in files))
         opened: dict[str, folders.OpenFolder] = {}  # directories of these files
-        jobs: list[tuple[folders.OpenFolder, bytes, int, int]] = []
-        quick: list[int] = []  # index in `files` of each job; others need the careful way
-        # Checked for all names at once, so that the loop need not examine each.
-        names = [name for name, _, _ in files]
-        everything = "".join(names)
-        plain = everything.isascii() and "\0" not in everything and max(map(len, names), default=0) <= NAME_MAX
         try:
-            for i, (name, start, stop) in enumerate(files):
-                folder, slash, leaf = name.rpartition("/")
-                folder += slash  # "x" is in the root, and "/x" must not be confused with it
-                handle = opened.get(folder)
-                try:
-                    spelled = leaf.encode("utf-8")
-                    if handle is None:
-                        opened[folder] = handle = self._open_folder(_parts(name)[:-1])
-                except (ExhumeError, UnicodeEncodeError):
-                    continue
-                if spelled in _NO_LEAF or (WINDOWS_NAMES and foreign_to_windows(leaf)):
-                    continue
-                # A character has up to four bytes.
-                if not plain and (len(spelled) > NAME_MAX or b"\0" in spelled or len(name) * 4 > PATH_MAX):
-                    continue
-                jobs.append((handle, spelled, start, stop))
-                quick.append(i)
+            jobs, quick = self._plan_batch(files, opened)
             errors = write_files(jobs, data)
         finally:
             for handle in opened.values():
@@ -172,6 +150,38 @@ class OutputTree:
                     raise
                 out[i] = error
         return out
+
+    def _plan_batch(
+        self, files: Sequence[tuple[str, int, int]], opened: dict[str, folders.OpenFolder]
+    ) -> tuple[list[tuple[folders.OpenFolder, bytes, int, int]], list[int]]:
+        """Return the files that `write_files` can create, as (directory, name in it, start, stop), and their indices.
+
+        Their directories are added to `opened`.  Files with other names have to be created one by one, with care.
+        """
+        jobs: list[tuple[folders.OpenFolder, bytes, int, int]] = []
+        quick: list[int] = []
+        # Checked for all names at once, so that the loop need not examine each.
+        names = [name for name, _, _ in files]
+        everything = "".join(names)
+        plain = everything.isascii() and "\0" not in everything and max(map(len, names), default=0) <= NAME_MAX
+        for i, (name, start, stop) in enumerate(files):
+            folder, slash, leaf = name.rpartition("/")
+            folder += slash  # "x" is in the root, and "/x" must not be confused with it
+            handle = opened.get(folder)
+            try:
+                spelled = leaf.encode("utf-8")
+                if handle is None:
+                    opened[folder] = handle = self._open_folder(_parts(name)[:-1])
+            except (ExhumeError, UnicodeEncodeError):
+                continue
+            if spelled in _NO_LEAF or (WINDOWS_NAMES and foreign_to_windows(leaf)):
+                continue
+            # A character has up to four bytes.
+            if not plain and (len(spelled) > NAME_MAX or b"\0" in spelled or len(name) * 4 > PATH_MAX):
+                continue
+            jobs.append((handle, spelled, start, stop))
+            quick.append(i)
+        return jobs, quick
 
     def copy(self, name: str, source: Source, start: int, end: int) -> int:
         """Create a file from a range of a source, inside the kernel where the system can; return its size."""
