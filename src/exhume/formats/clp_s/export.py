@@ -13,6 +13,7 @@ from exhume.io.output.stream import text_output
 from exhume.tabular.report import ExportReport, refuse_options
 
 if TYPE_CHECKING:
+    from exhume.formats.clp_s.query.search import Search
     from exhume.formats.clp_s.reader import ClpSArchive
 
 
@@ -55,7 +56,8 @@ def export_jsonl(
         chunks = archive.json_chunks(ordered=ordered, complete=complete, jobs=jobs)
         total = archive.num_messages
     else:
-        chunks = _matches(archive, query or "*", columns, ordered, complete, ignore_case, tge, tle, jobs)
+        search = archive.search(query or "*", ignore_case=ignore_case, begin_ms=tge, end_ms=tle)
+        chunks = _matches(archive, search, columns, ordered=ordered, complete=complete, jobs=jobs)
     with text_output(output, overwrite=overwrite) as file:
         for chunk in chunks:
             file.write(chunk)
@@ -65,27 +67,17 @@ def export_jsonl(
 
 
 def _matches(
-    archive: ClpSArchive,
-    query: str,
-    columns: Sequence[str],
-    ordered: bool,
-    complete: bool,
-    ignore_case: bool,
-    tge: int | None,
-    tle: int | None,
-    jobs: int,
+    archive: ClpSArchive, search: Search, columns: Sequence[str], *, ordered: bool, complete: bool, jobs: int
 ) -> Iterator[bytes]:
-    """Return the records that match `query` as chunks of JSON lines, with only `columns` if any are named.
+    """Return the records that a search finds as chunks of JSON lines, with only `columns` if any are named.
 
     `ordered`: in the order of the log; `complete`: also what upstream does not print (root arrays, auto-generated keys,
-    empty keys of containers in arrays).  Both are made line by line, in this thread, without `jobs`.  `tge` and `tle`:
-    the first and last time, in epoch milliseconds.
+    empty keys of containers in arrays).  Both are made line by line, in this thread, without `jobs`.
 
-    Raises `EntryNotFoundError` for a column that no record has, and `QueryError` for a malformed query.
+    Raises `EntryNotFoundError` for a column that no record has.
     """
     from exhume.formats.clp_s.query.search import resolve_projection
 
-    search = archive.search(query, ignore_case=ignore_case, begin_ms=tge, end_ms=tle)
     nodes = resolve_projection(archive, columns) if columns else None
     for column in columns:
         if not resolve_projection(archive, [column]):

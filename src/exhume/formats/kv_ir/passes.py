@@ -116,8 +116,10 @@ class Units:
         else:
             # An incomplete unit is decoded from its start again: double the data, or read all of a long token at once.
             wanted = max(PIECE, len(self._data))
-            if missing > wanted // 2:  # if `wanted` is enough, then barely: read a piece of what follows too
-                wanted = missing if missing > wanted else missing + PIECE
+            if missing > wanted:
+                wanted = missing
+            elif missing > wanted // 2:  # `wanted` is barely enough: read a chunk of what follows, too
+                wanted = missing + PIECE
         held, self._data, before = Gathering(self._data), b"", len(self._data)
         try:
             while wanted > 0 and (piece := next(self._pieces, b"")):

@@ -345,18 +345,7 @@ def search(run: Run, archives: list[LevelDbArchive], query: str, options: LevelD
         else:
             run.print(str(count))
     elif run.machine:
-        matches = (
-            _item(
-                {
-                    "target": archive.name,
-                    "key": one.key,
-                    "value": None if one.known_value is None else one.content,
-                    **one.to_dict(),
-                }
-            )
-            for archive, versions in found(versions_of)
-            for one in versions
-        )
+        matches = (_match(archive, one) for archive, versions in found(versions_of) for one in versions)
         run.items("search", {"format": "leveldb", "query": query}, "matches", matches)
     else:
         for _, lines in found(_live_lines if live else _lines):
@@ -365,6 +354,12 @@ def search(run: Run, archives: list[LevelDbArchive], query: str, options: LevelD
     if ExitCode.LOSS in [outcome(run, archive) for archive in archives]:
         return ExitCode.LOSS
     return ExitCode.DONE if count else ExitCode.NO
+
+
+def _match(archive: LevelDbArchive, one: Version) -> Any:
+    """Return a version that matches as an item of the JSON document."""
+    value = None if one.known_value is None else one.content
+    return _item({"target": archive.name, "key": one.key, "value": value, **one.to_dict()})
 
 
 def _live_lines(rows: LeveldbRows) -> Iterable[bytes]:

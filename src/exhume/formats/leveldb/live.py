@@ -141,9 +141,10 @@ class LiveDatabase(DatabaseDirectory):
         sources = Sources({}, ceiling, self._deletions_as_of(ceiling), resolver, live=True, lean=lean)
         rows = sources.ordered(family, items, self.order(family))
         rows.choose(True, start, stop, None)
-        odd = rows.cut(PUT_FLAGS)  # (number of the place, type) of the first version whose type is not known
+        odd = rows.cut(PUT_FLAGS)  # the first version whose type is not known
         if odd is not None:
-            checks.raise_rule(checks.VALUE_TYPE, span=rows.places[odd[0]].span, actual=odd[1])
+            place, value_type = odd
+            checks.raise_rule(checks.VALUE_TYPE, span=rows.places[place].span, actual=value_type)
         return rows
 
     def _runs(self, family: int, logs: Mapping[int, LogItems | None]) -> list[Run]:

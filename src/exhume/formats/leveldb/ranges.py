@@ -252,7 +252,8 @@ def _one_by_one(sources: Sources, keys: KeyRange) -> Iterator[LeveldbRows]:
         odd = rows.cut(PUT_FLAGS) if sources.live else None  # (place, type) of the first version of an unknown type
         yield rows
         if odd is not None:
-            checks.raise_rule(checks.VALUE_TYPE, span=rows.places[odd[0]].span, actual=odd[1])
+            place, value_type = odd
+            checks.raise_rule(checks.VALUE_TYPE, span=rows.places[place].span, actual=value_type)
 
 
 def add_ordered(
@@ -276,13 +277,13 @@ def add_ordered(
     keyed.sort(key=lambda pair: (pair[0], pair[1][1:4]))  # in a key: newest first, then by rank and offset
     # Rows for `judge`: key, value, inverted, offset, place, status, next newer sequence number.  It sets the last two,
     # and does not read value, offset and place.
-    judged: list[list[Any]] = [[key[:2], b"", item[1], 0, 0, 0, -1] for key, item in keyed]
+    judged: list[list[Any]] = [[key[:2], b"", inverted, 0, 0, 0, -1] for key, (_, inverted, *_) in keyed]
     judge(judged, (None, -1, -1), last_sequence, ranges)
     add_items(rows, [(order.user_key(item[0]), *item[1:]) for _, item in keyed], lean=lean, report=report)
     rows.mark([(row[5], row[6]) for row in judged])
-    for key, item in keyed if order.timestamp else ():
-        place = order.user_key(item[0]), (_TOP - item[1]) >> 8
-        rows.extras[place] = rows.extras.get(place, VersionExtra())._replace(timestamp=-key[2])
+    for (_, _, negative_timestamp), (key, inverted, *_) in keyed if order.timestamp else ():
+        place = order.user_key(key), (_TOP - inverted) >> 8
+        rows.extras[place] = rows.extras.get(place, VersionExtra())._replace(timestamp=-negative_timestamp)
 
 
 def _bounds(items: Sequence[Item] | LogItems, keys: KeyRange) -> tuple[int, int]:
@@ -369,10 +370,15 @@ def operation_of(place: Place, offset: int) -> int | None:
 
 
 def places_of(found: list[Any]) -> list[Place]:
-    """Places of rows, from `LeveldbRows.places`."""
-    return [
-        one if isinstance(one, Place) else one[0].place(one[1], one[0].verdict, codec_name(one[2])) for one in found
-    ]
+    """Places of rows, from `LeveldbRows.places`: each a `Place`, or (table, handle of a block, its compression)."""
+    out = []
+    for one in found:
+        if isinstance(one, Place):
+            out.append(one)
+        else:
+            table, handle, compression = one
+            out.append(table.place(handle, table.verdict, codec_name(compression)))
+    return out
 
 
 class RowCounts(NamedTuple):

@@ -175,18 +175,30 @@ class Table(IndexedFile):
         if rules.checksum == "crc32c" and not rules.base_context:
             found = rows.add_blocks(stored, base, blocks, None, self, start, stop, KNOWN_FLAGS, caps)
         if found is None:
-            contents: list[tuple[bytes, int]] = []
-            total = 0
-            for handle in handles:
-                at = handle.offset - base
-                after = at + handle.size + layout.BLOCK_TRAILER
-                block = self.read_data(handle, stored=stored[at:after])
-                if block is None or isinstance(block, LargeBlock) or (total := total + len(block.data)) > MOST_AT_ONCE:
-                    return False
-                compression = stored[after - layout.BLOCK_TRAILER]
-                contents.append((block.data, compression))
+            contents = self._contents_at_once(blocks, stored)
+            if contents is None:
+                return False
             found = rows.add_blocks(stored, base, blocks, contents, self, start, stop, KNOWN_FLAGS, caps)
         return bool(found)
+
+    def _contents_at_once(self, blocks: BlockIndex, stored: bytes) -> list[tuple[bytes, int]] | None:
+        """Return the contents and compression type of each of some adjacent blocks, whose bytes are `stored`.
+
+        None if one cannot be read, or if all together are too large for memory.
+        """
+        contents: list[tuple[bytes, int]] = []
+        total = at = 0
+        for handle in blocks.handles:
+            after = at + handle.size + layout.BLOCK_TRAILER
+            block = self.read_data(handle, stored=stored[at:after])
+            if block is None or isinstance(block, LargeBlock):
+                return None
+            total += len(block.data)
+            if total > MOST_AT_ONCE:
+                return None
+            contents.append((block.data, stored[after - layout.BLOCK_TRAILER]))
+            at = after
+        return contents
 
     def is_padding(self, gaps: list[tuple[int, int]]) -> bool:
         """Whether spans are what RocksDB's `block_align` writes after blocks: zeros up to a multiple of a power of 2.

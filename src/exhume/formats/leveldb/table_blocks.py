@@ -237,56 +237,64 @@ class BlockFile:
 
         `dictionary` primes the codec; None if it cannot be read.
         """
-        kind, family, version, base, room = self.rules
-        source = self.source
+        if not self._may_read(handle, report):
+            return None
         offset, size = handle
-        end = handle.stop
-        # The place and the size.
-        if end > room:
-            span = source.span(min(offset, source.size), source.size)
-            report(
-                checks.HANDLE,
-                span=span,
-                expected=f"a block within {counted(room, 'bytes')}",
-                actual=f"[{offset}, {end})",
-            )
-            return None
-        if size > self.limits.payload_size:
-            most = f"at most {counted(self.limits.payload_size, 'bytes')} (limit payload_size)"
-            report(checks.TOO_LARGE, span=source.span(offset, end), expected=most, actual=size)
-            return None
+        span = self.source.span(offset, handle.stop)
         if stored is None:
-            stored = source.read_at(offset, end - offset)
-        # The checksum over the stored bytes and the compression type.
-        verdict = Verdict.NONE
-        _, compression, wanted = layout.flat_block_trailer(stored, size, len(stored))
-        checksum = block_checksum(kind, stored[: size + CHECKSUMMED], base_context=base, offset=offset)
-        if checksum is not None:
-            verdict = Verdict.GOOD if checksum == wanted else Verdict.BAD
-            if checksum != wanted:
-                span = source.span(offset, end)
-                report(checks.BLOCK_CRC, span=span, expected=f"{wanted:08x}", actual=f"{checksum:08x}")
-        # Decompress.
+            stored = self.source.read_at(offset, handle.stop - offset)
+        _, compression, _ = layout.flat_block_trailer(stored, size, len(stored))
+        verdict = self._verdict(handle, stored, report)
         try:
             content = decode_block(
-                stored[:size], compression, family=family, version=version,
+                stored[:size], compression, family=self.rules.family, version=self.rules.version,
                 max_size=self.limits.payload_budget(size), dictionary=dictionary,
             )  # fmt: skip
         except UnsupportedFeatureError as error:
-            span = source.span(offset, end)
             report(checks.UNSUPPORTED_CODEC, error.message, span=span, actual=error.actual or compression)
             return None
         except LimitExceededError as error:
             if data and (found := read_large(self, handle, report, dictionary, forced=True)) is not None:
                 return found
-            span = source.span(offset, end)
             report(checks.TOO_LARGE, error.message, span=span, expected=error.expected, actual=error.actual)
             return None
         except CodecError as error:
-            report(checks.BLOCK_CODEC, error.message, span=source.span(offset, end), actual=error.actual)
+            report(checks.BLOCK_CODEC, error.message, span=span, actual=error.actual)
             return None
-        note_payload(source.span(offset, end), len(content))
-        return TableBlock(handle, source, codec_name(compression), verdict, content)
+        note_payload(span, len(content))
+        return TableBlock(handle, self.source, codec_name(compression), verdict, content)
+
+    def _may_read(self, handle: Handle, report: Report) -> bool:
+        """Whether a block is where blocks can be and not too large to be read; reports it if not."""
+        source, room, limit = self.source, self.rules.room, self.limits.payload_size
+        if handle.stop > room:
+            report(
+                checks.HANDLE,
+                span=source.span(min(handle.offset, source.size), source.size),
+                expected=f"a block within {counted(room, 'bytes')}",
+                actual=f"[{handle.offset}, {handle.stop})",
+            )
+            return False
+        if handle.size > limit:
+            most = f"at most {counted(limit, 'bytes')} (limit payload_size)"
+            span = source.span(handle.offset, handle.stop)
+            report(checks.TOO_LARGE, span=span, expected=most, actual=handle.size)
+            return False
+        return True
+
+    def _verdict(self, handle: Handle, stored: bytes, report: Report) -> Verdict:
+        """Compare the checksum of a block's bytes and compression type with the stored one; reports a difference."""
+        kind, _, _, base, _ = self.rules
+        _, _, wanted = layout.flat_block_trailer(stored, handle.size, len(stored))
+        covered = stored[: handle.size + CHECKSUMMED]
+        checksum = block_checksum(kind, covered, base_context=base, offset=handle.offset)
+        if checksum is None:
+            return Verdict.NONE
+        if checksum == wanted:
+            return Verdict.GOOD
+        span = self.source.span(handle.offset, handle.stop)
+        report(checks.BLOCK_CRC, span=span, expected=f"{wanted:08x}", actual=f"{checksum:08x}")
+        return Verdict.BAD
 
     def checksum_fits(self, handle: Handle, contents: bytes) -> bool:
         """Whether the stored checksum of an uncompressed block matches other contents, which it may have had before."""

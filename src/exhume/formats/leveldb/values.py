@@ -369,17 +369,15 @@ def settle_older(rows: LeveldbRows, resolver: Resolver) -> None:
     statuses, newer, sequences = (array("q", rows.numbers(which)) for which in (STATUS, NEWER, SEQUENCE))
     keys, stored = _texts(rows, values=False), _texts(rows, values=True)
     settled: list[tuple[int, bytes | None]] = []
-    large: LargeValue | None
     for number, kind in enumerate(kinds):
         if kind not in ELSEWHERE or statuses[number] in (LIVE, UNRESOLVED):
             continue
         value = resolver(rows.family, keys[number], [(kind, stored[number])])
-        large = value if isinstance(value, LargeValue) else None
         settled.append((number, b"" if isinstance(value, LargeValue) else value or b""))
         place = keys[number], sequences[number]
         extra = rows.extras.get(place, VersionExtra())
-        if large is not None:
-            extra = extra._replace(large=large)
+        if isinstance(value, LargeValue):
+            extra = extra._replace(large=value)
         elif value is None:
             extra = extra._replace(unresolved=f"a value of type {type_name(kind)} that cannot be read")
         elif kind == ValueTypes.WIDE_COLUMN_ENTITY:
@@ -404,26 +402,29 @@ def add_items(rows: LeveldbRows, items: list[Item], *, lean: bool = False, repor
     """
     # Nearly all lists of items have no such value, and are added as they are.
     if any(type(value) is LargeValue or (lean and len(value) > LONG) for _, _, _, _, value, _ in items):
-        made = []
-        for key, inverted, rank, at, value, place in items:
-            sequence, kind = divmod(_TOP - inverted, 256)
-            # Operands and references are needed as a whole, unless they are above `payload_size` (not `fits`).
-            large = type(value) is LargeValue and (kind == ValueTypes.VALUE or not value.fits)
-            if lean and (large or (kind == ValueTypes.VALUE and len(value) > LONG)):
-                rows.extras[key, sequence] = VersionExtra(large=LargeValue.of(value))
-                value = b""
-            elif report is not None and type(value) is LargeValue and not value.fits:
-                report(
-                    checks.TOO_LARGE,
-                    "a value above payload_size",
-                    span=value.span,
-                    expected=f"at most {counted(value.most, 'bytes')} (limit payload_size)",
-                    actual=len(value),
-                )
-                rows.extras[key, sequence] = VersionExtra(
-                    unresolved="a value above the limit payload_size", large=value
-                )
-                value = b""
-            made.append((key, inverted, rank, at, whole(value), place))
-        items = made
+        items = _without_large(rows, items, lean, report)
     rows.add_items(items)
+
+
+def _without_large(rows: LeveldbRows, items: list[Item], lean: bool, report: Report | None) -> list[Item]:
+    """Return items whose values are all in memory; those that are not become extras of the rows.  See `add_items`."""
+    made: list[Item] = []
+    for key, inverted, rank, at, value, place in items:
+        sequence, kind = divmod(_TOP - inverted, 256)
+        # Operands and references are needed as a whole, unless they are above `payload_size` (not `fits`).
+        is_large = type(value) is LargeValue and (kind == ValueTypes.VALUE or not value.fits)
+        if lean and (is_large or (kind == ValueTypes.VALUE and len(value) > LONG)):
+            rows.extras[key, sequence] = VersionExtra(large=LargeValue.of(value))
+            value = b""
+        elif report is not None and type(value) is LargeValue and not value.fits:
+            report(
+                checks.TOO_LARGE,
+                "a value above payload_size",
+                span=value.span,
+                expected=f"at most {counted(value.most, 'bytes')} (limit payload_size)",
+                actual=len(value),
+            )
+            rows.extras[key, sequence] = VersionExtra(unresolved="a value above the limit payload_size", large=value)
+            value = b""
+        made.append((key, inverted, rank, at, whole(value), place))
+    return made

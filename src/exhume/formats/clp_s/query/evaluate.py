@@ -247,9 +247,11 @@ class Evaluator:
 
 def _cost(part: Requirement) -> int:
     """The cost of a part, to evaluate cheap ones first: text and arrays are decoded only where others do not decide."""
-    if isinstance(part, Check):
-        return (2 if part.types & ARRAYS else 1) if part.types & (TEXTS | ARRAYS) else 0
-    return 3
+    if not isinstance(part, Check):
+        return 3
+    if part.types & ARRAYS:
+        return 2
+    return 1 if part.types & TEXTS else 0
 
 
 def _table(ids: Collection[int], size: int) -> bytes:

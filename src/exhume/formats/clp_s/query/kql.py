@@ -213,10 +213,7 @@ class _Parser:
                     self.combine(frame, token)
                     break
                 if token.kind in (")", "}"):
-                    closes = {"(": ")", "{": "}"}.get(frame.opener)
-                    if token.kind != closes:
-                        open_at = f"expected {closes} for the {frame.opener} at column {frame.position + 1}"
-                        _fail(f"{open_at if closes else 'nothing is open here'}, found {token}", token.position)
+                    self.check_closing(frame, token)
                     self.advance()
                     stack.pop()
                     # The bracket is an operand of the level around it: the loop continues after that operand.
@@ -229,6 +226,16 @@ class _Parser:
                 if frame.opener:
                     _fail(f"the {frame.opener} that opens here is not closed", frame.position)
                 return self.close(frame)
+
+    @staticmethod
+    def check_closing(frame: _Frame, token: Token) -> None:
+        """Raise a syntax error if a closing bracket is not that of the innermost level."""
+        closing = {"(": ")", "{": "}"}.get(frame.opener)
+        if closing is None:
+            _fail(f"nothing is open here, found {token}", token.position)
+        if token.kind != closing:
+            where = f"the {frame.opener} at column {frame.position + 1}"
+            _fail(f"expected {closing} for {where}, found {token}", token.position)
 
     def combine(self, frame: _Frame, token: Token) -> None:
         """Note the operator between two operands; a change of operator folds what came before into one operand."""

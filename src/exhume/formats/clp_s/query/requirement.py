@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from exhume.formats.clp_s.layout import MAX_NODE_ID, NodeType, Schema, is_marker
 from exhume.formats.clp_s.query.condition import EXISTS, MISSING, AllOf, ColumnTest, Condition, tests_of
@@ -214,6 +214,10 @@ class SchemaRequirements:
         return Check(test, node, types, rest if types == ARRAYS else ())
 
 
+MOST_KNOWN: Final = 1 << 16
+"""Results for different arrays that are kept, to bound the memory."""
+
+
 class _Members(list[tuple[str, Any]]):
     """The members of a JSON object in order, equal names included."""
 
@@ -282,7 +286,7 @@ class ArrayTest:
         """The result of `matches`, computed once per text because arrays repeat."""
         found = self._known.get(text)
         if found is None:
-            if len(self._known) > 65536:  # bounds the memory
+            if len(self._known) > MOST_KNOWN:
                 self._known.clear()
             found = self._known[text] = not self.rules_out(text) and self.matches(text)
         return found
@@ -323,9 +327,11 @@ class ArrayTest:
             )
         if not self.numbers:
             return False
-        # Integers are compared modulo 2^64, as the native search stores them in 64 bits.
-        same = item == operand.real if isinstance(item, float) else not (item - operand.array_integer) % (1 << 64)
-        return bool(same) == self.equal
+        if isinstance(item, float):
+            is_same = item == operand.real
+        else:  # as the native search stores integers in 64 bits
+            is_same = (item - operand.array_integer) % (1 << 64) == 0
+        return is_same == self.equal
 
     def _members(self, item: _Members, depth: int) -> bool:
         """Return whether an object inside an array passes the test at this depth of its keys."""

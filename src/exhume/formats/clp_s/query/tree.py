@@ -254,11 +254,15 @@ def clean_pattern(pattern: bytes) -> bytes:
     """Return a pattern without runs of `*` and without backslashes that escape nothing."""
     if b"\\" not in pattern and b"**" not in pattern:
         return pattern
-    pieces = re.findall(rb"\*+|\\(?s:.)|[^*\\]+", pattern)
-    return b"".join(
-        b"*" if piece[:1] == b"*" else piece[1:] if piece[:1] == b"\\" and piece[1:] not in b"*?\\" else piece
-        for piece in pieces
-    )
+    out = bytearray()
+    for piece in re.findall(rb"\*+|\\(?s:.)|[^*\\]+", pattern):  # a run of stars, an escape, or other bytes
+        if piece.startswith(b"*"):
+            out += b"*"
+        elif piece.startswith(b"\\") and piece[1:] not in b"*?\\":
+            out += piece[1:]
+        else:
+            out += piece
+    return bytes(out)
 
 
 def has_wildcard(pattern: bytes) -> bool:

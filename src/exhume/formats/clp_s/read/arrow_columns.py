@@ -223,24 +223,9 @@ class ColumnMaker:
         `lost`.
         """
         np, pa = self.np, self.pa
-        alone = pieces[0].stop - pieces[0].start == rows  # one table: use its ids as they are
-        ids: Any = None if alone else np.zeros(rows, "<u8")
-        top = 0  # one more than the largest id
-        for piece in pieces:
-            column, chosen = piece.column, piece.part.rows
-            assert column is not None
-            values = self._taken(np.asarray(column.values), chosen)
-            largest = int(values.max()) + 1 if len(values) else 0
-            # An id that the dictionary does not have.
-            if largest > top and largest > len(self.archive.texts.first_variables(largest)):
-                column.strings(chosen)  # raises the problem
-            top = max(top, largest)
-            if alone:
-                ids = values
-            else:
-                ids[piece.start : piece.stop] = values
+        ids, count = self._ids(pieces, rows)
         # The ids are in the same order as the entries, so the beginning of the dictionary is enough.
-        variables = self.archive.texts.first_variables(top)
+        variables = self.archive.texts.first_variables(count)
         valid = self._valid(pieces, rows)
         try:
             # `codes` (int32): the number of each row's string; `ends` (int32): the end of each string in `text`.
@@ -264,6 +249,29 @@ class ColumnMaker:
             places[valid] = np.frombuffer(codes, np.int32)
         buffers = [self._bits(valid), pa.py_buffer(places)]
         return pa.DictionaryArray.from_arrays(pa.Array.from_buffers(pa.int32(), rows, buffers), words)
+
+    def _ids(self, pieces: Sequence[ColumnPiece], rows: int) -> tuple[Any, int]:
+        """Return the dictionary id of each row (rows outside of the pieces: 0), and one more than the largest of them.
+
+        Raises the error of an id that the dictionary does not have.
+        """
+        np = self.np
+        is_one_table = pieces[0].stop - pieces[0].start == rows  # use its ids as they are
+        ids: Any = None if is_one_table else np.zeros(rows, "<u8")
+        count = 0
+        for piece in pieces:
+            column, chosen = piece.column, piece.part.rows
+            assert column is not None
+            values = self._taken(np.asarray(column.values), chosen)
+            needed = int(values.max()) + 1 if len(values) else 0
+            if needed > count and needed > len(self.archive.texts.first_variables(needed)):
+                column.strings(chosen)  # raises the error
+            count = max(count, needed)
+            if is_one_table:
+                ids = values
+            else:
+                ids[piece.start : piece.stop] = values
+        return ids, count
 
     def _is_text(self, text: bytes, ends: Any) -> bool:
         """Return whether each of the joined strings is UTF-8, not only all of them together.

@@ -39,6 +39,9 @@ V = TypeVar("V")
 """The type of a property's value."""
 DELTA_INTEGER: Final = NodeType.DELTA_INTEGER.value  # looked up once: compared for each column
 
+MOST_CACHED: Final = 1 << 16
+"""Most different values of a column whose Python objects are kept: with more, values hardly repeat."""
+
 
 class TextSource(Protocol):
     """The properties of an archive that `PrintContext` needs."""
@@ -144,8 +147,8 @@ class PrintContext:
         This is the form (escaped or raw) that was made already, else the one that `escaped` selects.
         """
         with self.lock:
-            is_made, is_made_raw = ("log_types" in self.__dict__, "raw_log_types" in self.__dict__)
-            return self.log_types if is_made or (escaped and not is_made_raw) else self.raw_log_types
+            has_escaped, has_raw = "log_types" in self.__dict__, "raw_log_types" in self.__dict__
+            return self.log_types if has_escaped or (escaped and not has_raw) else self.raw_log_types
 
     @_CachedProperty
     def array_types(self) -> ClpsLogTypes:
@@ -386,8 +389,7 @@ class Column:
                         out.append(cache[text])
                     else:
                         out.append(parse_json(text))
-                        # Bounds the memory; a column with more distinct values gains little from the cache anyway.
-                        if shared and len(cache) < 65536:
+                        if shared and len(cache) < MOST_CACHED:
                             cache[text] = out[-1]
                 return out
 

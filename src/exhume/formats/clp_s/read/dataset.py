@@ -88,20 +88,17 @@ class Dataset:
         if not ordered:
             return [[[archive]] for archive in self.archives]
         runs = self._runs()
-        bounds = [_bounds(run) for run in runs]
-        if any(bound is None for bound in bounds):
+        bounded = [(bounds, run) for run in runs if (bounds := _bounds(run)) is not None]
+        if len(bounded) < len(runs):  # the order of a run without times is unknown
             return [[run] for run in runs]
         groups: list[list[list[ClpSArchive]]] = []
         last = 0  # latest time of the last group
-        order = sorted(range(len(runs)), key=lambda i: bounds[i] or (0, 0))
-        for index in order:
-            # No bound is None here; `or (0, 0)` is for the type checker.
-            begin, end = bounds[index] or (0, 0)
+        for (begin, end), run in sorted(bounded, key=lambda pair: pair[0]):
             if groups and begin <= last:
-                groups[-1].append(runs[index])
+                groups[-1].append(run)
                 last = max(last, end)
             else:
-                groups.append([runs[index]])
+                groups.append([run])
                 last = end
         return groups
 

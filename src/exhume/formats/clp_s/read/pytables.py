@@ -276,7 +276,9 @@ def _hour12(at: _SplitTime) -> int:
 
 def _hour12_old(at: _SplitTime) -> int:
     """The hour of a 12-hour clock as clp-s up to 0.4.1 printed it: 13 stays 13."""
-    return 12 if at.hour == 0 else at.hour - 12 if at.hour > 13 else at.hour
+    if at.hour == 0:
+        return 12
+    return at.hour - 12 if at.hour > 13 else at.hour
 
 
 def _epoch_point(at: _SplitTime) -> bytes | None:
@@ -324,7 +326,9 @@ def _render_time(epoch: int, unit: int, shift: int, steps: Sequence[tuple[int, b
         fraction = abs(epoch) % per_second
     days, second_of_day = divmod(seconds + shift, 86400)
     hour, rest = divmod(second_of_day, 3600)
-    moment = _SplitTime(epoch, days, *clps_civil(days), hour, *divmod(rest, 60), fraction * unit)
+    year, month, day = clps_civil(days)
+    minute, second = divmod(rest, 60)
+    moment = _SplitTime(epoch, days, year, month, day, hour, minute, second, fraction * unit)
     out: list[bytes] = []
     for code, text in steps:
         step = STEP_CODES[code]

@@ -149,19 +149,7 @@ class Series:
         self._losses += part.encoder.losses
         self.has_times = self.has_times or bool(part.encoder.time_nodes_list())
         self.records += part.encoder.records
-        ranges = [
-            (
-                unit.start,
-                unit.end,
-                {
-                    **unit.properties,
-                    "_archive_creator_id": self._creator,
-                    "_file_split_number": unit.split,
-                    "_filename": unit.name,
-                },
-            )
-            for unit in part.units
-        ]
+        ranges = [(unit.start, unit.end, self._properties(unit)) for unit in part.units]
         file = self._reserve(len(self.paths))
         self.paths.append(file.path)
         write_archive(file, part.encoder, part.patterns, self._options, ranges, part.consumed)
@@ -169,6 +157,15 @@ class Series:
         part.spill.close()
         if self.unit is not None:
             self.unit = Unit(self.unit.name, self.unit.properties, self.unit.split + 1)
+
+    def _properties(self, unit: Unit) -> dict[str, Any]:
+        """Return what the range index states about a unit."""
+        return {
+            **unit.properties,
+            "_archive_creator_id": self._creator,
+            "_file_split_number": unit.split,
+            "_filename": unit.name,
+        }
 
     def _reserve(self, number: int) -> AtomicFile | AtomicDirectory:
         """The temporary file or directory of archive `number`; the first is made at once, so that errors show early."""
