@@ -13,11 +13,11 @@ from exhume_ksy.debug._stream import BytesIO, KaitaiStream
 
 import exhume
 from exhume.engines.explain import Selection
-from exhume.engines.explained import field_to_dict
 from exhume.errors import Span
 from exhume.layout import elements, kaitai, schema, tracing
 from exhume.layout.elements import Elements
 from exhume.layout.schema import Explainer
+from exhume.layout.trees import field_to_dict
 from tests.sizes import THOROUGH
 
 MANY = 200

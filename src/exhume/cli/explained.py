@@ -339,7 +339,8 @@ def print_byte(
     `explained` are the sections that contain it.  With --json, print them as a document.  Returns NO if the offset is
     outside the archive.
     """
-    from exhume.engines.explained import field_to_dict, innermost, neighbors
+    from exhume.engines.explained import innermost, neighbors
+    from exhume.layout.trees import field_to_dict
 
     chain = innermost((tree for item in explained for tree in item.trees()), offset)
     sections = [item.section for item in explained]

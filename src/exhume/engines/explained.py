@@ -9,7 +9,7 @@ reads bytes on demand, for data too large to hold.  A section has the names of t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -17,9 +17,8 @@ from typing import Any
 from exhume.counts import counted
 from exhume.engines.explanation import PARSED_SIZE, ExplainedSection
 from exhume.engines.payloads import Payloads
-from exhume.errors import ExhumeError, Span, shorten
+from exhume.errors import ExhumeError, Span
 from exhume.findings import Check, CheckOutcome
-from exhume.io.jsonout import dumps
 from exhume.io.local import mapped
 from exhume.layout.elements import Reading
 from exhume.layout.kaitai import HELD, PARSED, Region, region_of
@@ -45,61 +44,6 @@ class SectionCache:
     patience: float | None = None
     readings: dict[bool, Reading] = field(default_factory=dict)
     """The parsed values: of the payload (True), and of the stored bytes."""
-
-
-def has_elements(node: Field) -> bool:
-    """Return whether a field contains an array whose elements are made on access."""
-    return isinstance(node.children, Trees) or any(map(has_elements, node.children))
-
-
-def tree_pieces(node: Field) -> Iterator[str]:
-    """Yield a field and its children as JSON in chunks, so that a long list is never held as one string."""
-    if not has_elements(node):
-        yield dumps(field_to_dict(node))
-        return
-    yield f'{dumps(own_values(node))[:-1]},"children":['
-    for number, child in enumerate(node.children):
-        if number:
-            yield ","
-        yield from tree_pieces(child)
-    yield "]}"
-
-
-def field_to_dict(node: Field) -> dict[str, Any]:
-    """A field tree as JSON-able values; absent keys mean "nothing to say"."""
-    out = own_values(node)
-    if node.children:
-        out["children"] = [field_to_dict(child) for child in node.children]
-    return out
-
-
-def own_values(node: Field) -> dict[str, Any]:
-    """A field without those in it as JSON-able values."""
-    out: dict[str, Any] = {"name": node.name, "path": node.path, "type": node.type}
-    if node.span is not None:
-        out |= {"offset": node.span.start, "size": node.span.size}
-        if node.span.payload is not None:
-            start, end = node.span.payload
-            out |= {"payload_offset": start, "payload_size": end - start}
-    for key in ("doc", "doc_ref", "meaning", "note"):
-        if text := getattr(node, key):
-            out[key] = text
-    if node.check is not None:
-        out["checksum"] = {"algorithm": node.checksum, **node.check.to_dict()}
-    if node.value is not None:
-        out["value"] = _plain(node.value)
-    if node.omitted:
-        out["omitted"] = node.omitted
-    return out
-
-
-def _plain(value: Any) -> Any:
-    """Return a value as JSON can hold it; long ones are shortened."""
-    if isinstance(value, (bytes, bytearray)):
-        return shorten(bytes(value), 200)
-    if isinstance(value, (bool, int, float, str)):
-        return value
-    return shorten(value, 200)
 
 
 def explain_section(

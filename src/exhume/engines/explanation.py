@@ -66,7 +66,7 @@ class ExplainedSection:
         out: dict[str, Any] = {"section": self.section.to_dict()}
         for key, tree in (("fields", self.stored), ("payload", self.payload)):
             if tree is not None:
-                from exhume.engines.explained import field_to_dict
+                from exhume.layout.trees import field_to_dict
 
                 out[key] = field_to_dict(tree)
         return out | self._facts()
@@ -84,8 +84,8 @@ class ExplainedSection:
 
     def json_pieces(self) -> Iterator[str]:
         """The text of `to_dict` in JSON, in chunks: elements that are created on access are not kept."""
-        from exhume.engines.explained import has_elements, tree_pieces
         from exhume.io.jsonout import dumps
+        from exhume.layout.trees import has_elements, tree_pieces
 
         if not any(map(has_elements, self.trees())):  # all fields exist: no need for chunks
             yield dumps(self.to_dict())

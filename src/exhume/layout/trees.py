@@ -1,4 +1,4 @@
-"""Field trees: a field, the one value that stands for a structure, and trees that are made when they are shown.
+"""Field trees: a field, the one value that stands for a structure, trees that are made when shown, and JSON of all.
 
 `explain` shows a parsed structure as a tree of fields, each with its position, value and documentation.  Structures
 are objects of Kaitai's debug classes, which record positions, or `Traced` ones of a specification of a user.
@@ -16,6 +16,7 @@ from exhume_ksy.debug._stream import Position
 
 from exhume.errors import Span, shorten
 from exhume.findings import Check
+from exhume.io.jsonout import dumps
 from exhume.layout.fast import RAISED
 from exhume.layout.kaitai import FAILURES
 from exhume.layout.specifications import FieldDoc, camel
@@ -292,3 +293,58 @@ def begins_here(start: Any) -> bool:
     """Whether any byte of a field is in the explained window: a field elsewhere is in another section."""
     stream = getattr(start, "stream", None)
     return stream is not None and int(start) < stream.size()
+
+
+def has_elements(node: Field) -> bool:
+    """Return whether a field contains an array whose elements are made on access."""
+    return isinstance(node.children, Trees) or any(map(has_elements, node.children))
+
+
+def tree_pieces(node: Field) -> Iterator[str]:
+    """Yield a field and its children as JSON in chunks, so that a long list is never held as one string."""
+    if not has_elements(node):
+        yield dumps(field_to_dict(node))
+        return
+    yield f'{dumps(own_values(node))[:-1]},"children":['
+    for number, child in enumerate(node.children):
+        if number:
+            yield ","
+        yield from tree_pieces(child)
+    yield "]}"
+
+
+def field_to_dict(node: Field) -> dict[str, Any]:
+    """A field tree as JSON-able values; absent keys mean "nothing to say"."""
+    out = own_values(node)
+    if node.children:
+        out["children"] = [field_to_dict(child) for child in node.children]
+    return out
+
+
+def own_values(node: Field) -> dict[str, Any]:
+    """A field without those in it as JSON-able values."""
+    out: dict[str, Any] = {"name": node.name, "path": node.path, "type": node.type}
+    if node.span is not None:
+        out |= {"offset": node.span.start, "size": node.span.size}
+        if node.span.payload is not None:
+            start, end = node.span.payload
+            out |= {"payload_offset": start, "payload_size": end - start}
+    for key in ("doc", "doc_ref", "meaning", "note"):
+        if text := getattr(node, key):
+            out[key] = text
+    if node.check is not None:
+        out["checksum"] = {"algorithm": node.checksum, **node.check.to_dict()}
+    if node.value is not None:
+        out["value"] = _plain(node.value)
+    if node.omitted:
+        out["omitted"] = node.omitted
+    return out
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON can hold it; long ones are shortened."""
+    if isinstance(value, (bytes, bytearray)):
+        return shorten(bytes(value), 200)
+    if isinstance(value, (bool, int, float, str)):
+        return value
+    return shorten(value, 200)

@@ -390,8 +390,7 @@ class ExploredArchive:
 
     def holding(self, space: int, offset: int) -> list[int]:
         """The numbers of the sections that hold a byte."""
-        name = self.source(space).name
-        return self.found.numbers_at(offset, name)
+        return self.found.numbers_at(offset, self.source(space).name)
 
     def named(self, text: str, after: int | None) -> int | None:
         """The number of the section of that name, or with `after` of the next one whose name contains the text.

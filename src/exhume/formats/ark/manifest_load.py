@@ -55,7 +55,7 @@ def load_manifest(data: bytes, where: Span) -> LoadedManifest:
 
     A file whose embedded registry fits is read with it.  Otherwise the built-in registries are tried, and one is
     accepted only if it consumes every byte of every group.  Raises the error of rule ARK-348 when nothing fits (the
-    third rung, `collection.attach_splits`, needs the splits), ARK-107 if the file is something else.
+    third rung, `attach.attach_splits`, needs the splits), ARK-107 if the file is something else.
     """
     # First rung: the registry embedded in the file.
     findings: list[Finding] = []

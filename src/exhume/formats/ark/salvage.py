@@ -22,8 +22,9 @@ from exhume.archive import Progress, no_progress
 from exhume.counts import counted
 from exhume.errors import ExhumeError
 from exhume.findings import Finding
+from exhume.formats.ark.attach import column_of_split
 from exhume.formats.ark.checks import UNREFERENCED
-from exhume.formats.ark.collection import ArkLogSet, column_of_split, open_archive
+from exhume.formats.ark.collection import ArkLogSet, open_archive
 from exhume.formats.ark.kernel import ark_portions
 from exhume.formats.ark.layout import ENTRY_SIZE
 from exhume.formats.ark.lines import lines_of
