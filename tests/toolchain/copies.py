@@ -62,7 +62,6 @@ EXCEPTIONS = {
     ("codecs/stored.py", ""): OTHERS,
     ("codecs/streams.py", ""): OTHERS,
     ("codecs/xz.py", ""): OTHERS,
-    ("codecs/zstd.py", "view[at:at + 256]"): "how far it looks for an end, no field",
     (
         "formats/ark/layout.py",
         "int.from_bytes(data, 'little')",
@@ -83,6 +82,7 @@ EXCEPTIONS = {
     ("formats/leveldb/values.py", "to_bytes(8, 'little')"): "a value, as the operator of RocksDB writes it",
     ("formats/leveldb/blocks.py", "contents[:8]"): "the size that RocksDB puts in front of LZ4 data: " + OTHERS,
     ("formats/zs/framing.py", ""): "records in a stream, each behind eight bytes with its length: " + OTHERS,
+    ("formats/clp_s/layout_packed.py", "{size}s"): "the key of a node, whose size is a field before it",
     ("formats/clp_s/read/times.pxi", "digits"): "the nine digits of a second, as text",
     ("formats/clp_s/write/jsonscan.py", ""): "JSON",
     ("formats/clp_s/write/encoder.pxi", "memcmp(self.at, b"): "JSON",
