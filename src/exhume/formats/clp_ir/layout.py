@@ -53,7 +53,7 @@ _INTEGER: Final = re.compile(r"-?[0-9]{1,19}")  # as many digits as a number of 
 def parse_metadata(preamble: Preamble, where: Span) -> dict[str, Any]:
     """Parse and check the metadata; `where` is the span of the preamble.
 
-    Raises CLPIR-102, CLPIR-103, CLPIR-401 and CLPIR-402.
+    Raises CLPIR-102 (key-value stream), CLPIR-103 (version), CLPIR-401 (no JSON) and CLPIR-402 (reference time).
     """
     span = where.sub(preamble.metadata_at, preamble.size)
     found = metadata_object(preamble, span, checks.METADATA_JSON)

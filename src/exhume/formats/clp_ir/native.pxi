@@ -577,7 +577,7 @@ cdef class ClpIrDecoder:
                         return 0
                     if piece[i].mark:
                         self.add_clue(type, i, number, CI_PREFIX, count, needle.size - count)
-            if not piece[i].mark:
+            if not piece[i].mark:  # the last text: no variable follows
                 return 0
             self.add_clue(type, i, number, CI_INSIDE, 0, needle.size)
             for at in range(1, needle.size):  # this many letters of the needle end the variable, the others follow
@@ -782,7 +782,7 @@ cdef class ClpIrDecoder:
             self.find_zone()
         local = self.time + self.zone_offset
         days = local // CI_DAY
-        rest = local - days * CI_DAY
+        rest = local - days * CI_DAY  # milliseconds since midnight
         # The civil calendar, in years that begin with March: days since 0000-03-01, in eras of 400 years.
         part = days + 719468  # days from 0000-03-01 to the epoch
         era = part // 146097  # days of 400 years
@@ -821,7 +821,7 @@ cdef class ClpIrDecoder:
                 if month <= 2:
                     part = (month - 1) * 31 + day
                 else:
-                    part = (153 * (month - 3) + 2) // 5 + day + 59 + leap
+                    part = (153 * (month - 3) + 2) // 5 + day + 59 + leap  # 59: January and February
                 put_padded(out, part, width, c"0")
             elif op == CI_HOUR_0_23:
                 put_padded(out, hour, width, c"0")

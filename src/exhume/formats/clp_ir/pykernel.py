@@ -172,11 +172,12 @@ class ClpIrDecoder:
         """The chosen events of `data[at:end]` one by one.  Raises `ValueError` as `run` does."""
         while True:
             self.stopped = self.run(data, at, end, base, EventForm.OBJECTS, 0)
-            if self.stopped[0] != Status.FULL:
+            status, after, *_ = self.stopped
+            if status != Status.FULL:
                 return
             assert self.event is not None
             yield self.event
-            at = self.stopped[1]
+            at = after
 
     def _unit(self, data: bytes, at: int, end: int, base: int, how: int, target: int) -> tuple[Status | None, int]:
         """Decode the unit at `at`; return why decoding stops after it (None: it continues), and the next offset.

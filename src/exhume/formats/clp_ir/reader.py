@@ -86,7 +86,8 @@ def event_entries(archive: TextStream) -> Iterator[Entry]:
         if span.payload is not None:  # inside zstd frames: no offset in the file
             details["payload_offset"] = span.payload[0]
         offset, stored = (span.start, span.size) if span.payload is None else (None, None)
-        yield Entry("event", None, number, offset, len(event.message), stored, None, details)
+        size = len(event.message)
+        yield Entry("event", None, number, offset, size, stored_size=stored, source=None, details=details)
 
 
 AT_ONCE = 1 << 16
@@ -334,8 +335,8 @@ class ClpIrArchive(StreamArchive):
         units = self.chosen(choice)
         found: Counter[int] = Counter()
         for _ in units.steps(EventForm.COLUMNS, 1 << 20):  # bytes of columns at a time
-            times = array("q", units.decoder.take_columns()[0])
-            found.update(time - time % width_ms for time in times)
+            times, *_ = units.decoder.take_columns()  # and the messages
+            found.update(time - time % width_ms for time in array("q", times))
         return found
 
     def __iter__(self) -> Iterator[TextEvent]:

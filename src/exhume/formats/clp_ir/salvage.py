@@ -210,7 +210,8 @@ def _default_metadata(encoding: Encodings) -> bytes:
 
 def _is_credible(units: TextUnits, data: bytes, at: int) -> bool:
     """Whether credible events start at `at`: `TRIALS` in a row, or fewer if the data end after them."""
-    decoder = ClpIrDecoder(units.decoder.wide, 0)
+    decoder = ClpIrDecoder(units.decoder.wide, 0)  # 0: the reference time, which does not matter here
+    # `place`: the token at which it stopped; `len(data)` if no bytes are left.
     status, _, place, _ = decoder.run(data, at, len(data), 0, EventForm.CHECK, TRIALS)
     if status == Status.FULL:
         return True

@@ -212,9 +212,10 @@ def _write(writer: ClpIrWriter, lines: Lines, keys: tuple[str, str]) -> None:
 def _event(line: bytes, keys: tuple[str, str]) -> tuple[int, str]:
     """Return time in ms and message of a JSON line; `keys` are their names."""
     found = parse_object(line)
-    time, message = found.pop(keys[0], None), found.pop(keys[1], None)
+    time_key, message_key = keys
+    time, message = found.pop(time_key, None), found.pop(message_key, None)
     if time is None or message is None:
-        raise WriterError(f"no {keys[0] if time is None else keys[1]!r} in it", actual=line[:80])
+        raise WriterError(f"no {time_key if time is None else message_key!r} in it", actual=line[:80])
     if found:
         raise WriterError("a stream of text contains a time and a message only", actual=", ".join(sorted(found))[:80])
     if not isinstance(message, str):

@@ -271,7 +271,7 @@ class Schemas(Mapping[int, Schema]):
             dense = array("i", [-1]) * (max(ids) + 1)
             for place, schema_id in enumerate(ids):
                 dense[schema_id] = place
-            if dense.count(-1) == len(dense) - count:
+            if dense.count(-1) == len(dense) - count:  # no id twice
                 self._dense = dense
                 return
         places: dict[int, int] = {}
@@ -392,7 +392,7 @@ def parse_table_metadata(data: bytes, where: Span) -> tuple[TableMetadata, int]:
     """
     raw, at = read(read_clp_s_table_metadata, data, where, checks.BAD_TABLE_METADATA)
     if raw.num_separate_column_schemas:
-        begin = raw.streams.resume_at
+        begin = raw.streams.resume_at  # the number of these schemas follows the streams, in eight bytes
         raise checks.SEPARATE_COLUMNS.error(
             span=where.sub(begin, begin + 8), expected=0, actual=raw.num_separate_column_schemas
         )

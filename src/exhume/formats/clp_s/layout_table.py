@@ -71,6 +71,7 @@ def located_columns(
     try:
         for index, kind in enumerate(types):
             if kind in SIZED_INSIDE:
+                # Fetch its number of variables, which follows its array of words after the columns before.
                 ends = ends_clp_s_table_columns(data, 0, size, rows, types[:index])
                 at = min(size, (ends[-1] if ends else 0) + rows * WORD_SIZE)
                 take(at, min(size, at + NUM_VARIABLES.size))
@@ -126,7 +127,7 @@ def column_ends(data: memoryview, layout: SchemaLayout, rows: int, place: Callab
     except LayoutError as error:
         where = place()
         index = int(error.path.partition("[")[2].partition("]")[0])  # `columns[3].values` and the like
-        plain = layout.nodes[: layout.num_ordered]
+        plain = layout.nodes[: layout.num_ordered]  # outside of structured arrays, which may repeat a node
         twice = next((node for node in plain if plain.count(node) > 1), None)
         hint = "" if twice is None else f"; the schema names node {twice} twice, as of records with two equal keys"
         raise checks.BAD_TABLE_SIZE.error(

@@ -66,6 +66,6 @@ def _loses_its_end(archive: ClpSArchive, findings: list[Finding]) -> bool:
     """
     try:
         last = max(archive.stream_span(stream).start for stream in set(archive.table_metadata.tables.stream_ids))
-    except (ExhumeError, ValueError):
+    except (ExhumeError, ValueError):  # the metadata is damaged, or there are no tables
         return False
     return any(f.code == checks.BAD_FRAME.code and f.span is not None and f.span.start == last for f in findings)

@@ -189,7 +189,8 @@ def _column_ends(table: Table, read: Callable[[int, int], Buffer]) -> list[int]:
 
 def _dictionary(archive: TableArchive, entry: StoredRange) -> Payload:
     """The payload of a dictionary, as one part."""
-    return whole(dictionary_payload(archive, entry)[1])
+    _, entries = dictionary_payload(archive, entry)
+    return whole(entries)
 
 
 def with_stream_offsets(payload: bytes, sizes: Sequence[int]) -> bytes:

@@ -68,7 +68,7 @@ def faulty_rows(table: Table) -> FaultyRows:
             flags[:] = False  # windows do not work for this table: examine it as a whole
             _examine(flags, 0, None, table.load())
             break
-        last = window[0]
+        (last,) = window
     return FaultyRows(flags, table.layout)
 
 

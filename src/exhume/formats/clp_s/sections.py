@@ -164,10 +164,11 @@ def _frame_check(archive: TableArchive, chain: Sequence[Field]) -> Check:
     """Compare the checksum of a zstd frame; `chain`: the checksum, last, and before it the fields around it."""
     frame = chain[-3].span  # the chain ends with: frame, its body, the checksum
     assert frame is not None
+    # Spans count from the start of the file, `chunks` from that of the source, which may be a part of it.
     source = archive.sections().sources[frame.source]
     stored = source.chunks(frame.start - source.origin, frame.end - source.origin)
-    values = zstd_checksum(stored, archive.limits.expansion_budget(frame.size))
-    return Check.compare(*(f"{value:08x}" for value in values))
+    stated, computed = zstd_checksum(stored, archive.limits.expansion_budget(frame.size))
+    return Check.compare(f"{stated:08x}", f"{computed:08x}")
 
 
 def _loader(archive: TableArchive, place: StoredRange) -> Callable[[], bytes]:

@@ -64,11 +64,10 @@ def check_table_list(archive: TableArchive, tables: Sequence[Table]) -> Iterator
     """Yield a finding if there are no tables, and for each one whose stream comes before that of the previous table."""
     if not tables:
         yield checks.NO_TABLES.finding(span=archive.section_span("/table_metadata"))
-    if isinstance(tables, Tables) and all(
-        map(le, tables.entries.stream_ids, islice(tables.entries.stream_ids, 1, None))
-    ):
+    ids = tables.entries.stream_ids if isinstance(tables, Tables) else None
+    if ids is not None and all(map(le, ids, islice(ids, 1, None))):  # in order: no `Table` has to be made
         return
-    previous = 0
+    previous = 0  # the highest number of a stream so far
     for table in tables:
         if table.entry.stream_id < previous and table.entry.problem is None:
             yield checks.STREAM_ORDER.finding(
@@ -120,7 +119,7 @@ def check_frames(name: str, place: StoredRange, limits: Limits) -> Generator[Fin
 
     Returns the decompressed size of those before it; None when there are none, or more than the limit.
     """
-    last = size = 0
+    last = size = 0  # of the frames that decode: where they end, and their decompressed size
     most = limits.expansion_budget(place.size)
     try:
         for stop, part in zstd.zstd_measured(place.source.chunks(place.start, place.end)):
@@ -181,14 +180,14 @@ def table_tasks(table: Table, quick: bool, *, counted: bool) -> Iterator[Task]:
     try:
         columns = checked_columns(table.layout)
     except ExhumeError:
-        columns = []
+        columns = []  # `_rows` reports the error
     if quick:
         yield Task(partial(_report, _quick_table, table), records)
         return
     if has_windows(table) and is_too_large(table):
         yield Task(partial(_report, _in_windows, table), records)
         return
-    loaded = SharedLoad(table.load, table.share, len(columns) + 1)
+    loaded = SharedLoad(table.load, table.share, len(columns) + 1)  # a task for each column, and one for the rows
     for index in columns:
         yield Task(partial(_report, _column, loaded, index))
     yield Task(partial(_report, _rows, loaded), records)
@@ -204,7 +203,7 @@ def run_tasks(
     entries, rows, offset = small.kernel_tables.entries, small.kernel_tables.rows, small.first
     for first, stop, is_run in small.runs():
         stream = entries.stream_ids[first]
-        if stream in done and first not in entries.problems:
+        if stream in done and first not in entries.problems:  # no window has a table with a problem
             continue
         if not is_run:
             yield from table_tasks(tables[first - offset], False, counted=stream not in tried)
@@ -225,7 +224,7 @@ def quick_tasks(tables: Sequence[Table], small: SmallTables) -> Iterator[Task]:
             yield from table_tasks(tables[place], True, counted=True)
         else:
             records += entries.num_messages[index]
-    yield Task(tuple, records)
+    yield Task(tuple, records)  # `tuple()`: no findings
 
 
 def _odd_tables(tables: Sequence[Table], small: SmallTables, first: int, stop: int) -> Iterator[Finding]:
@@ -305,16 +304,16 @@ def _large_tables(tables: Sequence[Table]) -> dict[int, list[Table]]:
 
 
 def _possibly_large(tables: Tables, others: set[int]) -> Iterator[Table]:
-    """Yield the tables that may be large, by their size; add the streams of the other tables to `others`.
+    """Yield the tables that may be large, by their own or their stream's size; add the streams of others to `others`.
 
     No `Table` is made for those, since there may be hundreds of thousands.
     """
     entries, archive = tables.entries, tables.archive
     most = archive.limits.payload_size
-    is_held = [stream.size <= most for stream in archive.table_metadata.streams]
+    fits_limit = [stream.size <= most for stream in archive.table_metadata.streams]
     columns = (entries.stream_ids, entries.starts, entries.ends)
     for index, (stream, start, end) in enumerate(zip(*columns, strict=True)):
-        if end - start < table_windows.WORTHWHILE and stream < len(is_held) and is_held[stream]:
+        if end - start < table_windows.WORTHWHILE and stream < len(fits_limit) and fits_limit[stream]:
             if index not in entries.problems:
                 others.add(stream)
         else:

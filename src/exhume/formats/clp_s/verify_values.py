@@ -39,6 +39,8 @@ INTEGERS, REALS, UNCHECKED = 1, 2, 3
 
 MOST_RULES: Final = 255  # `rule_of` has a byte per node; 0: no rule
 
+_NS_PER_MS: Final = 1_000_000  # values are in nanoseconds, their bounds in milliseconds
+
 
 def order(data: TableData, first: int = 0) -> Iterator[Finding]:
     """Check that records are in the order of the input; the first one here is row `first` of its table."""
@@ -50,7 +52,8 @@ def order(data: TableData, first: int = 0) -> Iterator[Finding]:
 def bounds(data: TableData) -> Iterator[Finding]:
     """Check that the timestamps of a table are within the range that the timestamp dictionary records for their node.
 
-    The unit of the bounds is milliseconds from 0.5.0 on, rounded down and up, and that of the values before.
+    From 0.5.0 on, bounds are milliseconds, the lower one rounded down and the upper one up; before, they have the unit
+    of the values.
     """
     archive = data.table.archive
     for found in archive.timestamp_ranges:
@@ -61,7 +64,7 @@ def bounds(data: TableData) -> Iterator[Finding]:
             low: float
             high: float
             if column.type == NodeType.TIMESTAMP and found.encoding == TimestampEncoding.EPOCH:
-                low, high = min(column.values) // 1_000_000, -(-max(column.values) // 1_000_000)
+                low, high = min(column.values) // _NS_PER_MS, -(-max(column.values) // _NS_PER_MS)
             elif column.type in RAW_TYPES.get(found.encoding, ()):
                 low, high = min(column.values), max(column.values)
             else:
@@ -83,7 +86,7 @@ def _rule(found: TimestampRange, kind: int) -> tuple[int, int, int] | None:
     """
     begin, end = found.begin, found.end
     if kind == NodeType.TIMESTAMP and found.encoding == TimestampEncoding.EPOCH:
-        scale = 1_000_000
+        scale = _NS_PER_MS
     elif kind in RAW_TYPES.get(found.encoding, ()):
         scale = 1
     else:

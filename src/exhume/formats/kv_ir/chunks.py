@@ -196,8 +196,8 @@ def make_ahead(
     """Yield the results for `units`, in chunks decoded in parallel, up to the first error; with one job, nothing.
 
     `how`: the form of the results.  `make` creates the decoders (None: as they are by default).  `take` takes the
-    result from one, on the thread that decodes, at the end of a chunk
-    and, before that, about every `most` bytes of output.
+    result from one, on the thread that decodes, at the end of a chunk and, before that, about every `most` bytes of
+    output.
 
     Afterwards, `units` continue after the last chunk as if they had decoded everything before: the caller runs them to
     the end, as it would without this function.  Propagates errors from reading the bytes.

@@ -2,9 +2,8 @@
 # used to fill columns.  `exhume.formats.kv_ir.pytokens` is the pure-Python implementation and has the documentation.
 #
 # A leaf is a key of an event (a node of one of two trees) and its value; `decoder` has those of the current event.  `c`
-# is the column that gets a value.  Columns grow only when they get a value: rows
-# without one become nulls before the next value (`begin`), or when the columns are taken (`pad`).  Results of
-# functions: 0, or a fault (`IR_...`).
+# is the column that gets a value.  Columns grow only when they get a value: rows without one become nulls before the
+# next value (`begin`), or when the columns are taken (`pad`).  Results of functions: 0, or a fault (`IR_...`).
 #
 # Spec: Arrow columnar format, Physical Memory Layout.
 

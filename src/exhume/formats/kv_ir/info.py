@@ -111,9 +111,10 @@ def key_entries(archive: KeyedStream) -> Iterator[Entry]:
             details: dict[str, Any] = {"type": type, "namespace": space, "node": number}
             if span.payload is not None:  # inside zstd frames: no offset in the file
                 details["payload_offset"] = offset
-            yield Entry("key", path, number, None if span.payload else span.start, None, None, None, details)
+            yield Entry("key", path, number, offset=None if span.payload else span.start, details=details)
 
 
 def tally(archive: KeyedStream, jobs: int) -> int:
     """Count the events by reading the stream.  Strings are not decoded: verification, which runs first, has done it."""
-    return walk(archive, EventForm.KEYS, jobs)[0].decoder.events
+    units, _ = walk(archive, EventForm.KEYS, jobs)
+    return units.decoder.events

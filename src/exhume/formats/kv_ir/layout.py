@@ -97,7 +97,7 @@ def join_text(log_type: bytes, variables: list[Variable], *, wide: bool) -> byte
     while (match := _MARKED.search(log_type, at)) is not None:
         out.append(log_type[at : match.start()])
         at = match.end()
-        mark = match[0][0]
+        mark = match[0][0]  # the byte that was found
         if mark == Marks.ESCAPE:  # the next byte is text
             if at == len(log_type):
                 return None

@@ -70,7 +70,7 @@ def write_lines(
     encoders = None if (jobs or cpu_count()) == 1 else writer.line_encoders(both=both)
     # Whether a block was written.  The first one is not encoded in parallel: it declares most of the keys, and blocks
     # that are encoded before keys are declared cannot be adopted.
-    known = False
+    is_begun = False
     count = _CountedInputs(progress)
     for one in inputs:
         name = name_of(one)
@@ -91,10 +91,10 @@ def write_lines(
             case _:
                 blocks = _cut(name, pieces, limits.structure_size)
         # In sequence: every block, or only the first one if other threads encode the rest.
-        if encoders is None or not known:
+        if encoders is None or not is_begun:
             for lines in blocks if encoders is None else islice(blocks, 1):
                 _write(writer, lines, 0, both=both)
-                known = True
+                is_begun = True
         if encoders is not None:
             _write_ahead(writer, encoders, blocks, both=both, jobs=jobs)
 

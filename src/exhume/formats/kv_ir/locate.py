@@ -72,7 +72,7 @@ def locate_stream(
     end, is_cut = _end_of(stream, units, source, hit, found)
     findings = tuple(found.findings())
     verdict = CarveVerdict.PARTIAL if is_cut else CarveVerdict.of(findings, VerifiedBy.STRUCTURE)
-    confidence = 0.9 if is_cut else 1.0
+    confidence = 0.9 if is_cut else 1.0  # that this is a stream
     return CarvedArchive(format, source.span(hit, hit + end), verdict, confidence, findings, VerifiedBy.STRUCTURE)
 
 

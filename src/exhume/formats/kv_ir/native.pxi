@@ -1446,7 +1446,7 @@ cdef class KvIrDecoder:
             self.buckets.n = 0
             enc_buf_room(&self.buckets, size * sizeof(int32_t))
             bucket = <int32_t*>self.buckets.p
-            memset(bucket, 0xFF, size * sizeof(int32_t))
+            memset(bucket, 0xFF, size * sizeof(int32_t))  # -1: no bucket has a leaf
             # Insert as many as the table takes, first those of the smaller table, in its order.
             filled = count if reserved or count <= size else size
             if self.order.n == 0:

@@ -140,11 +140,11 @@ class Units:
         if not head:
             return 0
         try:
-            # Missing bytes of a length count as 0, so that the end is a lower bound.
-            end = at + self.parse_token(head.ljust(TOKEN, b"\0"), 0, MOST_STATED)[2]
+            # Missing bytes of a length count as 0, so that the size is a lower bound.
+            _, _, size = self.parse_token(head.ljust(TOKEN, b"\0"), 0, MOST_STATED)
         except LayoutError:
             return 0
-        return max(0, min(end, self._most) - len(self._data))
+        return max(0, min(at + size, self._most) - len(self._data))
 
     @property
     def reach(self) -> int:

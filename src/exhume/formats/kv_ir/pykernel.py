@@ -209,18 +209,19 @@ class KvIrDecoder:
         """The events of `data[at:end]` one by one, as `(auto, user)`.  Raises `ValueError` as `run` does."""
         while True:
             self.stopped = self.run(data, at, end, base, EventForm.OBJECTS | EventForm.BOTH, 0)
-            if self.stopped[0] != Status.FULL:
+            status, after, *_ = self.stopped
+            if status != Status.FULL:
                 return
             assert self.event is not None
             yield self.event
-            at = self.stopped[1]
+            at = after
 
     def _unit(self, data: bytes, at: int, end: int, base: int, how: int, target: int) -> tuple[Status | None, int]:
         """Decode the unit at `at`; return why decoding stops after it (None: it continues), and the next offset.
 
         The arguments are those of `run`.
         """
-        tag, _, after = token(data, at, end)
+        tag, number, after = token(data, at, end)
         # An event: check it, add it to the output, and stop if there is enough of that.
         if tag in KEYS or tag == Tags.EMPTY_OBJECT:
             leaves, after = self._event(data, at, end)
@@ -247,7 +248,7 @@ class KvIrDecoder:
                 raise StopError(Status.HELD, at)
             return None, self._node(data, at, end, base)
         if tag == Tags.UTC_OFFSET_CHANGE:
-            self.utc_offset, self.utc_changes = token(data, at, end)[1], self.utc_changes + 1
+            self.utc_offset, self.utc_changes = number, self.utc_changes + 1
             return None, after
         if tag == Tags.END_OF_STREAM:
             return Status.END, after

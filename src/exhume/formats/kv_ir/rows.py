@@ -81,7 +81,7 @@ class Known:
                 for _ in again(known=self):  # each adds its keys
                     pass
 
-    def is_complete(self) -> None:
+    def note_complete(self) -> None:
         """Note that there is nothing more to add."""
         self._again = None
 
@@ -150,8 +150,8 @@ def archives(
     events = Ingest(stream.name, exact=True, limits=limits)
     encoders = BlockEncoders(options)
     made = OpenArchive(*begin(options))
-    problem: ExhumeError | None = None
-    final = False
+    problem: ExhumeError | None = None  # the error at which reading ends, raised after the events before it
+    final = False  # whether no bytes follow
     again = partial(archives, stream, timestamp_key, size, jobs=jobs)
     together = known or Known(again, None if pieces is None else timestamp_key or "")
 
@@ -160,10 +160,10 @@ def archives(
     blocks = _blocks(source, encoders, jobs) if source else _growing(pieces or iter(()))
     # Take the next block: already encoded, or as bytes, or the error after them.
     for block in blocks:
-        failure: ExhumeError | None = None
+        failure: ExhumeError | None = None  # of reading the bytes, while events before it may be in memory
         if isinstance(block, ExhumeError):
             failure = block
-            events.push(b"", final=False, wait=False)
+            events.push(b"", final=False, wait=False)  # encode these events now
         elif block.part is not None and events.expects(block.part) and encoders.adopt(made, block):
             events.pass_over(block.part)
             continue
@@ -176,7 +176,7 @@ def archives(
             if status == Status.RECORD:  # the archive cannot store an event
                 problem = checks.VALUE_TYPE.error(REASONS[Refusal(events.encoder_fault)], span=stream.stream.span(0, 0))
             is_pause = pauses and status == Status.MORE
-            if not is_pause and status not in (Status.FULL, Status.NO_ROOM):
+            if not is_pause and status not in (Status.FULL, Status.NO_ROOM):  # it needs the next block, or has ended
                 break
             if problem is not None or not made.encoder.records:
                 break
@@ -186,7 +186,7 @@ def archives(
         if problem is not None or events.ended:
             break
     if made.encoder.records:
-        together.is_complete()
+        together.note_complete()
         yield from _once(_archive(made, options, stream, limits, together))
     if problem is not None:
         raise problem

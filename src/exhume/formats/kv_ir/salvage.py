@@ -303,21 +303,30 @@ class _Salvage(StreamSalvage[Units]):
 def _fillers(group: list[Unit], counts: dict[bool, int], unsure: set[bool]) -> dict[bool, int] | None:
     """Number of keys of each tree that were declared in the gap before a group; None if that cannot be determined.
 
-    `counts`: by tree, the number of declared keys, with the root; `unsure`: the trees that can have any in the gap.
+    `counts`: by tree, the number of declared keys, with the root; `unsure`: the trees whose declarations may have
+    been lost in the gap.
     """
     event = group[-1]
+    logger_keys, user_keys = event.keys
     out: dict[bool, int] = {}
-    for auto in (True, False):
-        keys = event.keys[0 if auto else 1]
-        new = sum(unit.node and unit.auto == auto for unit in group)
-        # The last declaration of the group has the highest number in its event: what is missing up to it was lost.
+    for auto, keys in ((True, logger_keys), (False, user_keys)):
         highest = max(keys, default=0)
-        missing = highest - (counts[auto] + new - 1) if new else 0
-        if (new and not keys) or missing < 0 or (missing and auto not in unsure):
-            return None
-        if not new and highest >= counts[auto]:
-            return None  # the event has a key whose declaration is lost
-        out[auto] = missing
+        new = sum(unit.node and unit.auto == auto for unit in group)
+        if not new:
+            if highest >= counts[auto]:
+                return None  # the event has a key whose declaration is lost
+            out[auto] = 0
+            continue
+        if not keys:
+            return None  # the event does not use the new keys
+        # The last declaration of the group has the highest number in its event.  Without loss, that would be `expected`
+        # (the root has number 0); what is missing up to it was lost.
+        expected = counts[auto] + new - 1
+        if highest < expected:
+            return None  # the event does not use the last of the new keys
+        if highest > expected and auto not in unsure:
+            return None  # no declaration can be missing in this tree
+        out[auto] = highest - expected
     return out
 
 

@@ -132,9 +132,10 @@ def _frames(stream: Stream, end: int, limits: Limits, schema: str, size: int | N
         """Compare the checksum of a zstd frame; `chain`: the checksum, last, and before it the fields around it."""
         frame = chain[-3].span  # the chain ends with: frame, its body, the checksum
         assert frame is not None
+        # Spans count from the start of the file, `chunks` from that of the source, which may be a part of it.
         stored = source.chunks(frame.start - source.origin, frame.end - source.origin)
-        values = zstd_checksum(stored, limits.expansion_budget(frame.size))
-        return Check.compare(*(f"{value:08x}" for value in values))
+        stated, computed = zstd_checksum(stored, limits.expansion_budget(frame.size))
+        return Check.compare(f"{stated:08x}", f"{computed:08x}")
 
     return Section(
         "stream",

@@ -531,6 +531,7 @@ cdef int agg_kind(const unsigned char* p, size_t size, uint64_t* bits) noexcept 
     cdef int digits = 0, point = -1
     cdef bint negative
     cdef double real
+    # Bytes: 0x22 is a quote, 0x5C a backslash, 0x2D a minus, 0x2E a point, 0x30 to 0x39 are digits.
     # A string: in quotes, without a backslash and without another quote.
     if size >= 2 and p[0] == 0x22 and end[-1] == 0x22:
         return AGG_STRING if memchr(p, 0x5C, size) == NULL and memchr(p + 1, 0x22, size - 2) == NULL else AGG_OTHER

@@ -185,7 +185,7 @@ def _extreme_of(column: Column, mask: bytes | None, *, largest: bool) -> Number 
         distinct = Distinct()
         distinct.add_column(column, mask, has_strings=False)
         # The smallest or largest integer and float, as far as there are any; both kinds are in ascending order.
-        numbers = [number for kind in distinct.numbers() if kind for number in (kind[-1] if largest else kind[0],)]
+        numbers = [kind[-1] if largest else kind[0] for kind in distinct.numbers() if kind]
         return (max if largest else min)(numbers, default=None)
     return None
 

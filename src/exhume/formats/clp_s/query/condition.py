@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from exhume.formats.clp_s.query import operand as types_of
-from exhume.formats.clp_s.query.operand import ALL, ARRAYS, NULLS, STRINGS, TEXTS, Operand, operand_of
+from exhume.formats.clp_s.query.operand import ALL, ARRAYS, NULLS, STRINGS, TEXTS, Operand, instant_value, operand_of
 from exhume.formats.clp_s.query.tree import EQUAL, And, Column, Dialect, Expression, Filter, Instant, Not, Or
 
 EXISTS, MISSING = "exists", "missing"
@@ -132,8 +132,6 @@ def _push_down(expression: Expression, inverted: bool, dialect: Dialect, query: 
         literal = expression.literal
         value = None
         if isinstance(literal, Instant):
-            from exhume.formats.clp_s.query.operand import instant_value
-
             value = instant_value(literal, dialect, query)
         operand = operand_of(literal, expression.op, dialect, value)
         return ColumnTest(expression.column, expression.op, ALL, operand, inverted)
@@ -141,11 +139,11 @@ def _push_down(expression: Expression, inverted: bool, dialect: Dialect, query: 
     for child in expression.children:
         children.append(_push_down(child, inverted, dialect, query))  # noqa: PERF401 - a frame less per level
     # Whether the result is an AND.  De Morgan: a negated AND is an OR of negations, and vice versa.
-    both = isinstance(expression, And) != inverted
+    is_and = isinstance(expression, And) != inverted
     assert isinstance(expression, And | Or)
     if len(children) == 1:
         return children[0]
-    return (AllOf if both else AnyOf)(tuple(children)) if children else NEVER
+    return (AllOf if is_and else AnyOf)(tuple(children)) if children else NEVER
 
 
 # --- alternatives of conjunctions ------------------------------------------------------------------------------------
@@ -155,7 +153,7 @@ def distribute(condition: Condition) -> Condition:
     """Return the condition as an OR of ANDs of filters; if that would be too large, only without needless nodes."""
     if isinstance(condition, ColumnTest):
         return condition
-    _, filters = _size(condition)  # that the result would have
+    _, filters = _size(condition)  # the number of filters that the result would have
     # A condition that is large as it is written may become twice as large.
     if filters > max(MAX_CLAUSE_FILTERS, 2 * _count(condition)):
         return flatten(condition)
@@ -290,7 +288,7 @@ def _existence(condition: Condition) -> Condition:
     if operand.anything:
         return ColumnTest(condition.column, MISSING if condition.inverted else EXISTS, condition.types)
     if operand.null:
-        if condition.inverted:
+        if condition.inverted:  # not null: there is a value of any other type
             return ColumnTest(condition.column, EXISTS, ALL & ~NULLS)
         found = ColumnTest(condition.column, EXISTS, NULLS)
         return AnyOf((found, replace(condition, types=condition.types & (ARRAYS | TEXTS | STRINGS))))

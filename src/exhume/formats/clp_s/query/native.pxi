@@ -52,7 +52,7 @@ cdef bint wild_matches(const Wild* wild, const uint8_t* text, Py_ssize_t size) n
             if at < size:
                 byte = text[at]
                 if wild.fold and 0x41 <= byte <= 0x5A:
-                    byte += 32
+                    byte += 32  # A to Z: the lower-case letter
                 if want == WILD_ANY or want == byte:
                     at += 1
                     code += 1
@@ -103,7 +103,7 @@ cdef Py_ssize_t unescaped(const uint8_t* text, Py_ssize_t size, uint8_t* plain) 
     """Write the text to `plain` without its escaping backslashes (each before the byte it escapes); return its size."""
     cdef Py_ssize_t i = 0, done = 0
     while i < size:
-        if text[i] == 0x5C:
+        if text[i] == 0x5C:  # a backslash
             i += 1
             if i == size:
                 break

@@ -16,7 +16,7 @@ from contextlib import closing, suppress
 from functools import partial
 from itertools import islice, pairwise
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from exhume.choices import check_keywords
 from exhume.errors import ExhumeError, QueryError
@@ -44,6 +44,9 @@ R = TypeVar("R")
 
 DEFAULT_OPTIONS = Options()
 
+LINES_AT_ONCE: Final = 1024
+"""Lines of text that are in memory at a time."""
+
 
 def compile_query(query: str | Expression) -> Expression:
     """Return the syntax tree of a query, which may be one already.  Raises `QueryError`."""
@@ -51,9 +54,9 @@ def compile_query(query: str | Expression) -> Expression:
 
 
 def _following_streams(tables: Sequence[TablePlan]) -> dict[int, TablePlan]:
-    """Return by index in `tables` the table to prefetch there.
+    """Return, by the index in `tables` of the first table of each stream, the first table of the next stream.
 
-    At the first intact table of a stream, that is the first intact table of the next stream.
+    That is prefetched while the stream is searched.  Streams whose first table is damaged are passed over.
     """
     firsts = [
         place
@@ -202,8 +205,8 @@ class Search:
             """Yield the lines of a table's matches."""
             renderer = hits.data.renderer(nodes=nodes, complete=complete, roots=roots)
             rows = range(hits.data.num_messages) if hits.rows is None else hits.rows
-            for start in range(0, len(rows), 1024):  # bounds the lines in memory
-                yield from renderer.lines(rows[start : start + 1024])
+            for start in range(0, len(rows), LINES_AT_ONCE):
+                yield from renderer.lines(rows[start : start + LINES_AT_ONCE])
 
         return self._in_order(stream, ordered)
 
@@ -278,7 +281,7 @@ class Search:
         pending: list[bytes] = []
         for line in self.lines(ordered=True, nodes=nodes, roots=roots):
             pending.append(line)
-            if len(pending) == 1024:
+            if len(pending) == LINES_AT_ONCE:
                 yield b"".join(pending)
                 pending.clear()
         if pending:

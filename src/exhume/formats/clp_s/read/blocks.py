@@ -285,7 +285,7 @@ def pieces(archive: TableArchive, complete: bool) -> Iterator[Callable[[], Itera
         for table in tables:
             yield from _blocks(table, complete, most)
         return
-    offset = tables[0].index  # not 0 for a part of an archive
+    offset = tables[0].index  # `together` numbers all tables of the archive; `tables` may be a part of them
     for first, stop in together.runs(min(BLOCK_BYTES, windows.WORTHWHILE), most):
         # A run of several tables, or a table with more columns than rows: cheap only in the kernel.
         if stop > first + 1 or together.is_wide(first):

@@ -129,7 +129,7 @@ cdef bint add_formatted(Out* out, double value, uint16_t word) noexcept nogil:
     cdef char[40] digits
     cdef int size, i, n = 0, start, mantissa, exponent = 0, point, width
     cdef bint negative
-    if not reserve(out, 400):
+    if not reserve(out, 400):  # more than "0.", 323 zeros and the digits of the smallest number
         return False
     if add_special(out, value):
         return True

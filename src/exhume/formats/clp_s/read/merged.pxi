@@ -187,6 +187,7 @@ cdef class ClpsMerged:  # see the class of this name in pytables.py
         cdef uint32_t table
         PyObject_GetBuffer(order, &view, PyBUF_SIMPLE)
         try:
+            # (`order` has four bytes for each row: the number of its table.)
             if start < 0 or stop > view.len // 4 or cursors.shape[0] != self.tables.num_tables:
                 raise IndexError(stop)
             for i in range(start, stop):

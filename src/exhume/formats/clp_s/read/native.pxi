@@ -280,7 +280,7 @@ cdef inline void put_padded(Out* out, uint64_t value, int width, char pad) noexc
     if pad == c"0":
         while n:
             n -= 1
-            out.data[out.size + n] = <char>(48 + left % 10)
+            out.data[out.size + n] = <char>(48 + left % 10)  # 48: the digit 0
             left = left // 10
         if left == 0:  # else it has more digits than `width`: print it without padding
             out.size += width

@@ -131,7 +131,8 @@ class TableRenderer:
 
     def failure(self, fault: Fault) -> ExhumeError:
         """Return the error for a fault of the kernel, which names the operation; its column knows the position."""
-        return self.data.column_at(self._owners[fault[1]]).failure(fault)
+        _, operation, *_ = fault
+        return self.data.column_at(self._owners[operation]).failure(fault)
 
 
 def _closed(kind: Kind, keys: list[str], members: list[Any], rows: int) -> list[Any]:

@@ -98,6 +98,7 @@ class Streams(Container):
         return places.range_entries(self.packets_of(PacketType.RANGE_INDEX))
 
     # -- sections -----------------------------------------------------------------------------------------------
+    # `[0]`: the parsers also return where the last item ends, which only `verify` and `salvage` need.
 
     @cached_property
     def schema_tree(self) -> SchemaTree:
@@ -132,7 +133,7 @@ class Streams(Container):
         """
         if "variables" in self.__dict__ or self._is_first.acquire(blocking=False):  # read already; the first thread
             return
-        if not self.source.cost.wait:
+        if not self.source.cost.wait:  # not remote
             with suppress(ExhumeError):
                 place = self.file_entry("/var.dict")
                 frames = self.shared_frames(place.part(DICTIONARY_HEAD)) if place.size > DICTIONARY_HEAD else None
@@ -208,7 +209,7 @@ class Streams(Container):
                 return parts.take()
         with self.lock_of(stream_id):
             found = self._streams.get(stream_id)
-            if found is None or isinstance(found, (FramedPayload, PayloadPrefix, Serial)):
+            if found is None or isinstance(found, (FramedPayload, PayloadPrefix, Serial)):  # open only for its parts
                 found = self._inflate_stream(stream_id)
                 self._streams.put(stream_id, found)
         return found

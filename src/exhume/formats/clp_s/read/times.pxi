@@ -251,7 +251,7 @@ cdef int add_time(Out* out, const Op* op, uint64_t ident, int64_t epoch) noexcep
         elif code == STEP_EPOCH or code == STEP_EPOCH_POINT:
             out.size = start  # as upstream: the number replaces the text so far
             put_integer(out, epoch)
-            if code == STEP_EPOCH_POINT:
+            if code == STEP_EPOCH_POINT:  # of nanoseconds: a point goes before the last nine digits
                 if out.size - start < 9:
                     return F_TIME
                 memcpy(digits, out.data + out.size - 9, 9)

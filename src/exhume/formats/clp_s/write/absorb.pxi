@@ -226,7 +226,11 @@ cdef int enc_put_column(ClpsEncoder self, EncColumn* to, const EncColumn* column
 
 
 cdef int enc_put_table(ClpsEncoder self, ClpsEncoder piece, size_t place, const int64_t* patterns) except -1 nogil:
-    """Append the rows of table `place` of `piece` to the table of the same schema, which is added if it is new."""
+    """Append the rows of table `place` of `piece` to the table of the same schema, which is added if it is new.
+
+    A schema lists nodes: ordered ones, sorted by id, then unordered ones (inside structured arrays) with markers, which
+    group them, between them.  A node has one id in `piece` and another in `self`.
+    """
     cdef const EncMaps* maps = &piece.maps
     cdef EncTable* table = &(<EncTable*>piece.tables.p)[place]
     cdef const int32_t* nodes = <const int32_t*>maps.nodes.p
@@ -239,6 +243,7 @@ cdef int enc_put_table(ClpsEncoder self, ClpsEncoder piece, size_t place, const 
     cdef EncColumn* column
     cdef int32_t i, low, high, number, rank = 0, index = 0
     # The schema with the node ids of `self`: ordered entries are sorted, unordered ones and markers stay in place.
+    # `sorted_ids`: the number of ordered entries, then all entries; `table_of` finds or adds the table for them.
     self.sorted_ids.n = 0
     enc_buf_i32(&self.sorted_ids, num_ordered)
     for i in range(count):
@@ -247,9 +252,10 @@ cdef int enc_put_table(ClpsEncoder self, ClpsEncoder piece, size_t place, const 
     number = self.table_of()
     to = &(<EncTable*>self.tables.p)[number]
     ids = <int32_t*>(self.sorted_ids.p + sizeof(int32_t))
+    # `ranks`: the index of the column of each ordered entry in `self`; entries such as nulls have none.  It is in
+    # `text`, which is scratch memory and not in use here.
     enc_buf_room(&self.text, (num_ordered + 1) * sizeof(int32_t))
     ranks = <int32_t*>self.text.p
-    # The index of the column of each ordered entry in `self`; entries such as nulls have none.
     for i in range(num_ordered):
         ranks[i] = rank
         rank += self.has_column(ids[i])
@@ -267,7 +273,7 @@ cdef int enc_put_table(ClpsEncoder self, ClpsEncoder piece, size_t place, const 
             else:
                 enc_put_words(&to.columns[0].a, <uint64_t*>column.a.p, column.a.n >> 3, <uint64_t>self.records)
         else:
-            low, high = 0, num_ordered
+            low, high = 0, num_ordered  # binary search for the node in the ids of `self`
             while low < high:
                 if ids[(low + high) >> 1] < nodes[local[i]]:
                     low = ((low + high) >> 1) + 1

@@ -1040,6 +1040,7 @@ cdef class ClpsEncoder:
             # The type of its node.  `fault` 1: it is a timestamp; above: the record is rejected.
             fault = 0
             if token.kind == T_STRING:
+                # Only a string with a space (0x20) is divided into variables and text.
                 type = N_CLP_STRING if memchr(token.text, 0x20, token.size) != NULL else N_VAR_STRING
                 if name.is_timestamp == 2 and not in_array:
                     fault = self.timestamp_value(token)

@@ -30,7 +30,7 @@ cdef void enc_fill_classes() noexcept:
             enc_token_class[c] = 4
         elif 0x47 <= c <= 0x5A or 0x67 <= c <= 0x7A:
             enc_token_class[c] = 8
-        elif c == 0x2B or c == 0x2D or c == 0x2E or c == 0x5C or c == 0x5F:
+        elif c == 0x2B or c == 0x2D or c == 0x2E or c == 0x5C or c == 0x5F:  # + - . \ _
             enc_token_class[c] = 1
 
 enc_fill_classes()
@@ -274,7 +274,7 @@ cdef inline bint enc_next_variable(const unsigned char** at, const unsigned char
     while p < end:
         c = p[0]
         if token_class[c] == 0:
-            after_equals = c == 0x3D
+            after_equals = c == 0x3D  # `=`
             if M_INTEGER <= c <= last_mark:
                 out[0] = M_ESCAPE
                 out += 1
@@ -317,7 +317,7 @@ cdef inline bint enc_next_variable(const unsigned char** at, const unsigned char
     i = found.negative
     while i < found.size:
         c = start[i]
-        if c == 0x2E and point == 0:
+        if c == 0x2E and point == 0:  # the first point
             point = i + 1
         elif 0x30 <= c <= 0x39 and found.digits < 19:  # 19 digits always fit 64 bits without a sign
             found.digits += 1
