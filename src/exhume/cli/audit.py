@@ -172,8 +172,9 @@ class Audit(activity.RunObserver):
         """
         with self._lock:
             spans = self._read.setdefault(name, [])
-            if spans and spans[-1][0] <= start <= spans[-1][1]:
-                spans[-1] = (spans[-1][0], max(end, spans[-1][1]))
+            first, last = spans[-1] if spans else (0, -1)  # without a range before, none that `start` can be in
+            if first <= start <= last:
+                spans[-1] = (first, max(end, last))
             else:
                 spans.append((start, end))
 

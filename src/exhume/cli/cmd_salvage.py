@@ -153,7 +153,8 @@ def _format_options(
     found = run.as_format or next((one.format for one in identify_source(run.source(target))), None)
     if found is None:
         return None, {}
-    return found, split_options(click.Context(command), "salvage", get_format(found), values, given)[0]
+    mine, _ = split_options(click.Context(command), "salvage", get_format(found), values, given)
+    return found, mine
 
 
 def _outcome(result: SalvageReport) -> ExitCode:

@@ -63,6 +63,7 @@ def hex_lines(
             byte = data[offset - start] if inside else 0
             code = _code(owners[offset - start] if inside else None, offset == marked) if screen.color else ""
             mark = "<" if offset == marked and not screen.color else " "
+            # A further space between the two halves of a line.
             pairs += (paint(f"{byte:02x}", code) if inside else "  ") + mark + (" " if offset % ROW == 7 else "")
             char = chr(byte) if 32 <= byte < 127 else "."
             chars += paint(char, code) if inside else " "
@@ -263,7 +264,7 @@ def print_fields(run: Run, item: Any, depth: int | None, selection: Any, shown_b
         while some := list(islice(rows, ALIGNED)):  # of a large section there may be millions
             lines = run.screen.table(some, ["offset", "size", "field", "type", "value", "meaning"], prose=True)
             run.print_lines(lines[1:] if title else lines)  # the header only above the first table of the section
-            title = title or "one table"
+            title = title or "one table"  # is not printed: further tables have no header
 
 
 def _rows(tree: Any, depth: int | None, selection: Any, shown_before: set[str]) -> Iterator[list[str]]:

@@ -358,7 +358,8 @@ class Records:
 def _defaults(verb: str, described: Format) -> dict[str, Any]:
     """The options of a format's verb as they are when none is given."""
     values = dict.fromkeys(contributed(verb))  # none is given, so that `split_options` takes the defaults
-    return split_options(click.Context(click.Command(verb)), verb, described, values, frozenset())[0]
+    mine, _ = split_options(click.Context(click.Command(verb)), verb, described, values, frozenset())
+    return mine
 
 
 def _members(archive: Archive, query: str) -> Iterator[dict[str, Any]]:

@@ -184,7 +184,8 @@ def contributed(verb: str) -> dict[str, click.Option]:
     for described in formats().values():
         cli = format_cli(described)
         for option in (*cli.options.get(verb, ()), *cli.opening(verb)):
-            found.setdefault(option.name or "", (option, []))[1].append(described.id)
+            _, ids = found.setdefault(option.name or "", (option, []))
+            ids.append(described.id)
     for option, ids in found.values():
         if not (option.help or "").startswith("["):  # several verbs may share an option, which is marked once
             option.help = f"[{', '.join(ids)}] {option.help or ''}"

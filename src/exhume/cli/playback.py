@@ -307,6 +307,7 @@ def each_target(
             if isinstance(got, QueryError):
                 raise got
             if isinstance(got, ExhumeError):
+                # A target is a name, or a tuple that begins with it.
                 (failed or partial(print_failed, run))(name if isinstance(name, str) else name[0], got)
                 found[ExitCode.FAILED] += 1
                 continue

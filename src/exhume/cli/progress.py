@@ -95,9 +95,11 @@ class ProgressBar:
         now, before = time.monotonic(), self._latest
         self._latest = done, total, unit
         # Another unit, or a count that starts again: the work has entered another phase.
-        if before is not None and (before[2] != unit or before[0] > done):
-            self._phase = now, self._moved
-            self._size = 0  # the total is that of the first phase
+        if before is not None:
+            done_before, _, unit_before = before
+            if unit_before != unit or done_before > done:
+                self._phase = now, self._moved
+                self._size = 0  # the total is that of the first phase
         self._show_at(now)
 
     def _count(self, size: int) -> None:

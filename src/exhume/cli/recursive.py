@@ -183,7 +183,8 @@ class _FileTally(Player):
         if self._run.machine:
             super().play(event)
         elif kind != Kind.ARCHIVE and (kind != Kind.PART or self._run.verbose):
-            why = f"part of {body['archive']}" if kind == Kind.PART else _LABELS[kind][0].removeprefix("file ")
+            singular, _ = _LABELS[kind]
+            why = f"part of {body['archive']}" if kind == Kind.PART else singular.removeprefix("file ")
             message = f" ({body['message']})" if body["message"] else ""
             self.end()
             self._run.print_wrapped(printable(f"{redact(body['target'])}: {redact(why)}{message}"))
@@ -198,7 +199,8 @@ class _FileTally(Player):
 
 def _totals(counts: Counter[str]) -> str:
     """Return the counts as text: "3 archives, 1 file not recognized ..."."""
-    return ", ".join(f"{counts[kind]} {words[counts[kind] != 1]}" for kind, words in _LABELS.items())
+    words = ((counts[kind], one, several) for kind, (one, several) in _LABELS.items())
+    return ", ".join(f"{count} {one if count == 1 else several}" for count, one, several in words)
 
 
 __all__ = ["archives_below", "each_archive", "on_found_archive"]

@@ -212,7 +212,7 @@ class _RunLoop:
         # 32 tasks for each slot at one size of the batch, then one unit more.
         if self._growing:
             self._batch = min(MAX_BATCH, 1 + self._tasks // (32 * slots))
-        window = self._window or max(4 * slots * self._batch, 64)
+        window = self._window or max(4 * slots * self._batch, 64)  # results that wait for a slow unit count, too
         while len(self._pending) < slots:
             if self._again:
                 group = [self._again.popleft()]

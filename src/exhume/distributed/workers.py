@@ -240,7 +240,7 @@ class _Worker:
     def kill(self) -> str:
         """Wait until the process has ended; return in words how it ended."""
         self.pipe.close()
-        self.process.join(5)
+        self.process.join(5)  # seconds
         if self.process.exitcode is None:
             self.process.kill()
             self.process.join()
@@ -329,7 +329,7 @@ class Cluster:
                 self._threads = sum(self._client.nthreads().values())
             except (OSError, ValueError, TimeoutError) as error:
                 raise self._gone(error) from error
-        return max(16, 3 * self._threads)
+        return max(16, 3 * self._threads)  # some wait for each thread; 16 while the cluster has few
 
     def submit(self, task: int, function: Callable[[Any], Any], units: list[Any], delay: float) -> None:
         key = f"exhume-{self._run}-{task}"

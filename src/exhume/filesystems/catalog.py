@@ -184,8 +184,9 @@ class CafCatalogFileSystem(ReadOnlyFileSystem):
                 span = (place.start_byte + first, place.start_byte + last)
                 chunks.setdefault(place.location, []).append((index, place, span))
         for wanted in chunks.values():
+            _, one, _ = wanted[0]  # each names the chunk
             try:
-                answers: Sequence[bytes | Exception] = self._read_chunk(wanted[0][1], [span for _, _, span in wanted])
+                answers: Sequence[bytes | Exception] = self._read_chunk(one, [span for _, _, span in wanted])
             except Exception as error:  # the answer for these paths, whatever it is: the others still have to be read
                 answers = [error] * len(wanted)
             for (index, _, _), answer in zip(wanted, answers, strict=True):

@@ -311,7 +311,7 @@ class Disk:
     def _is_own(self, kind: str, args: tuple[Any, ...]) -> bool:
         """Whether a call is about a file of the program itself."""
         if not args or isinstance(args[0], int):
-            return bool(args) and args[0] in self._own
+            return bool(args) and args[0] in self._own  # a descriptor
         return kind == "open" and isinstance(args[0], str | os.PathLike) and os.fspath(args[0]).startswith(_PROGRAM)
 
     def _pass(self, kind: str, real: Callable[..., Any], args: tuple[Any, ...], more: dict[str, Any]) -> Any:
@@ -327,7 +327,7 @@ class Disk:
         """Fail as `how` requests: return nothing or a part, end the process, or raise `OSError`."""
         self.struck = real.__name__
         if self.how == EMPTY:
-            return b"" if real.__name__ in ("read", "pread") else 0
+            return b"" if real.__name__ in ("read", "pread") else 0  # those that fill a buffer return their number
         if self.how == SHORT:
             return real(*_half(real.__name__, args), **more)
         if kind == "write":

@@ -164,11 +164,12 @@ def check_carving(folder: Path, chance: random.Random) -> Iterator[Row]:
         MAKERS[format](folder / f"carve-{format}")
         whole = (folder / f"carve-{format}").read_bytes()
         noise = chance.randbytes(4096)
+        lead = len(noise)
         size, half = len(whole), len(whole) // 2
         other = chance.randbytes(1024)
         cases: dict[str, tuple[bytes, list[tuple[int, int]]]] = {
             # the image, and where whole archives are
-            "contiguous": (noise + whole + noise + whole + noise, [(4096, size), (8192 + size, size)]),
+            "contiguous": (noise + whole + noise + whole + noise, [(lead, size), (2 * lead + size, size)]),
             "fragmented": (noise + whole[:half] + other + whole[half:] + noise, []),
             "interleaved": (noise + whole[:half] + other + whole[half:] + whole[:half] + other + noise, []),
             "truncated": (noise + whole[: len(whole) * 2 // 3] + noise, []),

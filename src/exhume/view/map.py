@@ -153,7 +153,7 @@ def draw_map(archive: Archive, findings: Iterable[Finding] | None, *, jobs: int 
     # Title and verdict.
     drawing = Drawing()
     total = found.coverage()
-    y: float = MARGIN + 14
+    y: float = MARGIN + 14  # the baseline of the title; each line adds its height
     verdict, words = describe_verdict(archive.format, None if findings is None else counts, codes)
     color = VERDICT_COLORS[verdict]
     size = f"{total.total:,} {counting('bytes', total.total)}"
@@ -282,7 +282,7 @@ def _legend(drawing: Drawing, y: float) -> float:
     for label, color in [*((str(kind), color) for kind, color in COLORS.items()), *problems]:
         drawing.shapes.append(Rect(x, y, 12, 12, color))
         drawing.shapes.append(Text(x + 17, y + 11, label, DIM, 12))
-        x += 34 + 8 * len(label)
+        x += 34 + 8 * len(label)  # the square and the gaps, and the characters
     return y + 20
 
 

@@ -89,7 +89,7 @@ class PageWriter:
             tuple[str, int, int], int
         ] = {}  # (file, start, end) of a section: number of its payload's space
         room = UNBOUNDED if selection.narrow else ROOM // 2
-        self._room = {True: room, False: room}
+        self._room = {True: room, False: room}  # by whether a section is damaged
         self.complete: bool = True
         """Whether everything on the page could be read, decoded and parsed."""
 
@@ -139,9 +139,8 @@ class PageWriter:
     def _stored(self, source: Source, start: int, end: int, *, damaged: bool) -> None:
         """Embed the chunks of a file that touch a range, up to the size of the page."""
         space = self._spaces[self._by_name[source.name]]
-        for index in range(
-            (start - space.base) // CHUNK, -(-(min(end, space.base + space.size) - space.base) // CHUNK)
-        ):
+        first, last = start - space.base, min(end - space.base, space.size)
+        for index in range(first // CHUNK, -(-last // CHUNK)):  # the end is rounded up
             if index not in space.grid and self._room[damaged] > 0:
                 at = index * CHUNK
                 space.grid[index] = self._chunk(source.read_at(at, min(CHUNK, space.size - at)), damaged=damaged)
@@ -186,7 +185,7 @@ class PageWriter:
         space = _AddressSpace(f"payload of {item.section.name}", "payload", 0, content.size)
         number = self._by_place[span.source, span.start, span.end] = self._space(space)
         for start, end in self._parts(0, space.size, [one.payload for one in near if one.payload is not None]):
-            for index in range(start // CHUNK, -(-end // CHUNK)):
+            for index in range(start // CHUNK, -(-end // CHUNK)):  # as in `_stored`
                 if index not in space.grid and self._room[damaged] > 0:
                     part = content.read_at(index * CHUNK, min(CHUNK, space.size - index * CHUNK))
                     space.grid[index] = self._chunk(part, damaged=damaged)

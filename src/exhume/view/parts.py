@@ -138,6 +138,9 @@ STRIPES = 1000
 NARROW = 12
 """Neighbors of one kind that take fewer of these units each are one band."""
 
+SHOWN = 160
+"""Characters of a name or value that a page has."""
+
 SCRIPTS = ("space.js", "source.js", "list.js", "rows.js", "fields.js", "records.js", "map.js", "page.js")
 """The parts of the page's script, in the order in which they need each other."""
 
@@ -164,7 +167,7 @@ def stripes(found: SectionMap, name: str, span: tuple[int, int] | None = None) -
     scale = STRIPES / size if size > 0 else 1.0
     drawn = bands(tiles_of(found, name), scale, NARROW, span)
     return [
-        (bar.start, bar.end, str(bar.kind), bar.count, shorten(bar.name, 160)) for bar in drawn if bar.end > bar.start
+        (bar.start, bar.end, str(bar.kind), bar.count, shorten(bar.name, SHOWN)) for bar in drawn if bar.end > bar.start
     ]
 
 
@@ -207,7 +210,7 @@ def node_values(node: Field, space: int) -> dict[str, Any]:
         out["p"] = space
     if node.value is not None:
         value = node.shown
-        out["v"] = shorten(value, 160) if not isinstance(value, (bool, int, float)) else value
+        out["v"] = shorten(value, SHOWN) if not isinstance(value, (bool, int, float)) else value
     texts = {"d": node.meaning or node.doc, "r": node.doc_ref, "o": node.note}
     out |= {key: text for key, text in texts.items() if text}
     if node.check is not None:

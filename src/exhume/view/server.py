@@ -79,7 +79,7 @@ class ExploredImage(ExploredArchive):
             if (carved := known.get(values["name"])) is not None:
                 values["archive"] = values["name"]
                 values["bad"] = carved.verdict is CarveVerdict.DAMAGED
-            values["fields"] = False
+            values["fields"] = False  # the page of the archive itself has them
         return out
 
 

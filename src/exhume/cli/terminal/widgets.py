@@ -29,7 +29,8 @@ from exhume.errors import ExhumeError
 from exhume.layout.trees import Field, Trees
 
 WIDE, NARROW = 16, 8  # bytes per line
-FIXED = 12  # columns besides four for each byte, with eight digits of the offset
+DIGITS = 8  # of an offset, at least
+FIXED = 12  # columns besides four for each byte, with `DIGITS` of the offset
 BLOCK = 64 << 10  # bytes per read
 FIRST = 64  # elements of a long array that get colors
 
@@ -92,13 +93,15 @@ class HexView(ScrollView, can_focus=True):
 
     def _lay_out(self) -> None:
         """Choose the bytes per line that fit, and set the size of the scrolled area."""
-        self.row = WIDE if self.size.width >= self._digits() - 8 + FIXED + WIDE * 4 else NARROW
-        self.virtual_size: Size = Size(self._digits() - 8 + FIXED + self.row * 4, max(1, -(-self.length // self.row)))
+        fixed = FIXED + self._digits() - DIGITS
+        self.row = WIDE if self.size.width >= fixed + WIDE * 4 else NARROW
+        lines = -(-self.length // self.row)  # rounded up
+        self.virtual_size: Size = Size(fixed + self.row * 4, max(1, lines))
         self.refresh()
 
     def _digits(self) -> int:
         """Return the number of hexadecimal digits of an offset."""
-        return max(8, len(f"{self.base + self.length:x}"))
+        return max(DIGITS, len(f"{self.base + self.length:x}"))
 
     def on_resize(self) -> None:
         """Show as many bytes in a line as fit."""

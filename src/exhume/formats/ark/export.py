@@ -34,6 +34,9 @@ R = TypeVar("R")
 PROGRESS_STEP = 4096
 """Messages between two reports of progress."""
 
+MOST_NOTES = 20
+"""Findings that become notes of a report."""
+
 OWN = ("time_ns", "channel")
 """The columns of CSV that every message has: its time and the name of its channel."""
 
@@ -95,10 +98,10 @@ class Selection:
         self._account(count, findings)
 
     def _account(self, count: int, findings: list[Finding]) -> None:
-        """Add the messages written and lost to the report, and the first 20 findings as notes."""
+        """Add the messages written and lost to the report, and the first findings as notes."""
         self.report.written["messages"] += count
         self.report.lost.update(lost_messages(findings))
-        self.report.notes += [str(finding) for finding in findings[:20]]
+        self.report.notes += [str(finding) for finding in findings[:MOST_NOTES]]
 
     def channels(self) -> list[Channel]:
         """The selected channels, one per GUID, in the manifest's order."""
@@ -185,7 +188,7 @@ def _csv(rows: list[list[Any]]) -> tuple[bytes | bytearray, int]:
                 longest = max(longest, len(value))
     if longest > LONG:
         lines = [_long_row(row) for row in rows]
-        return lines[0] if len(lines) == 1 else b"".join(lines), escaped
+        return lines[0] if len(lines) == 1 else b"".join(lines), escaped  # one is not copied
     csv.writer(text).writerows(rows)
     return text.getvalue().encode("utf-8", "strict"), escaped
 

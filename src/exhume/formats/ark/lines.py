@@ -363,14 +363,15 @@ class RawQuery(Query):
     @staticmethod
     def _whole(batch: Batch, pieces: list[IndexBlock]) -> Iterable[bytes] | None:
         """Return the bytes of all messages at once if those of the batch are adjacent in one split; else None."""
-        ((cursor, piece), *others) = [one for one in zip(batch.cursors, pieces, strict=True) if one[1].time]
+        taking_part = ((cursor, piece) for cursor, piece in zip(batch.cursors, pieces, strict=True) if piece.time)
+        (cursor, piece), *others = taking_part
         assert isinstance(cursor, SplitCursor)
         if others or cursor.unpack is not None:
             return None
         runs = ark_runs(piece.offset, piece.size, 0, UNBOUNDED) or []  # without gaps, however long
         if len(runs) != 1:
             return None
-        start, stop = runs[0][:2]
+        start, stop, _, _ = runs[0]
         if ark_total(piece.size) != stop - start:  # messages overlap
             return None
         return cursor.split.source.chunks(start, stop) if stop - start > LARGE else cursor.split.read_runs(runs)

@@ -76,7 +76,9 @@ class Declared(NamedTuple):
     """The schemas and channels of a file, as the arguments of the library's records, by number from 1."""
 
     schemas: Sequence[tuple[str, str, bytes]]
+    """Name, encoding and data of each."""
     channels: Sequence[tuple[str, str, int, dict[str, str]]]
+    """Topic, message encoding, number of the schema (0: none) and metadata of each."""
 
     def write(self, builder: Any, channel: int, schemas: set[int]) -> None:
         """Add the record of a channel, and that of its schema if it is not in `schemas`, the numbers of those added."""
@@ -115,6 +117,9 @@ def large_piece(declared: Declared, row: LargeRow) -> McapPiece:
     made.add_large(row)
     return made.piece()
 
+
+LEVEL: Final = 3
+"""The level of zstd."""
 
 HELD: Final = 16 << 20
 """Bytes of a compressed chunk that are held in memory."""
@@ -170,7 +175,7 @@ class _Chunks:
         head = builder.end()  # all records of the chunk before the data
         size = len(head) + len(value)
         packed, checksum = Spool(HELD), 0
-        engine = zstandard.ZstdCompressor(level=3).compressobj(size)
+        engine = zstandard.ZstdCompressor(level=LEVEL).compressobj(size)
         for piece in chain([head], value):
             checksum = zlib.crc32(piece, checksum)
             packed.add(engine.compress(piece))
@@ -180,7 +185,7 @@ class _Chunks:
     def _end_chunk(self) -> None:
         """Compress and put out the current chunk."""
         data = self._builder.end()
-        self._close(codecs.compress("zstd", data), len(data), zlib.crc32(data))
+        self._close(codecs.compress("zstd", data, level=LEVEL), len(data), zlib.crc32(data))
 
     def _close(self, packed: bytes | memoryview, size: int, checksum: int) -> None:
         """Put a chunk out, with the content `packed` (compressed), and the indexes of its channels.

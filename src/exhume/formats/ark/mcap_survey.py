@@ -121,7 +121,7 @@ class UnitReader:
     def _records(self, records: bytes, seen: UnitFinds) -> None:
         """Add to `seen`: the counts of messages in `records` (decompressed), the declarations, and the losses."""
         for kind, record in records_in(records):
-            if kind == Kind.MESSAGE and not isinstance(record, bytes):
+            if kind == Kind.MESSAGE and not isinstance(record, bytes):  # bytes: too short to be parsed
                 seen.counts[record.channel_id] += 1
                 if record.publish_time != record.log_time or record.sequence:
                     seen.timed.add(record.channel_id)
@@ -189,7 +189,7 @@ def _framed(file: BinaryIO, end: int, found: McapSurvey, report: ExportReport) -
         file.seek(at)
         kind, size = read_head(file)
         start = at + HEAD_SIZE
-        if not kind or start + size > end:
+        if kind == Kind.TRUNCATED or start + size > end:
             if kind == Kind.CHUNK:
                 found.units.append(Unit(True, start, end, is_cut=True))
             report.lost["truncated files"] += 1

@@ -156,6 +156,7 @@ class ColumnWriter:
                     actual=f"{counted(size, 'bytes')} on channel {shorten(declaration.name)}",
                 )
             split = self._roll()
+            # The header and the index take a part of the bytes that an offset can reach.
             if not split.add(declaration.identifier, time_ns, data, size):
                 raise WriterError(
                     "a message that does not fit into a split",
@@ -435,7 +436,7 @@ class ArkWriter(Writer):
         """The bytes of the manifest; that of an amendment keeps the schema of the log that it amends."""
         if self._amends is None:
             return build_manifest(self.manifest())
-        return derived_file(self._amends, self.manifest(), in_front=1)
+        return derived_file(self._amends, self.manifest(), in_front=1)  # the section of this log is before the others
 
     def flush(self) -> None:
         """Make everything written so far durable: it survives a crash, and `exhume repair` finds it.
@@ -494,7 +495,7 @@ def no_schema(channel: str) -> WriterError:
 
 
 def _may_hold_logs(path: Path) -> bool:
-    """An empty directory, or one that holds logs already."""
+    """Whether a path is an empty directory, or one that holds logs already."""
     if not path.is_dir():
         return False
     names = {each.name for each in path.iterdir()}

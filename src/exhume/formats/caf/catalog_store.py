@@ -225,7 +225,7 @@ class SqliteStore(Store):
                 if create and not list(self._connection.execute("SELECT 1 FROM sqlite_master LIMIT 1")):
                     self._create()
                 self._bounds.check_schema()
-                self._connection.execute("SELECT caf_file_id FROM caf_files LIMIT 1")
+                self._connection.execute("SELECT caf_file_id FROM caf_files LIMIT 1")  # fails without the table
         except BaseException:
             self._connection.close()
             raise
@@ -383,7 +383,7 @@ class SqlalchemyStore(Store):
             if not {"caf_files", "file_locations"}.isdisjoint(views):
                 raise _refused(self.name, "the catalog contains a view instead of its tables", "caf_files")
             with self._connection.begin():
-                self._connection.execute(self._sql.text("SELECT caf_file_id FROM caf_files WHERE 1 = 0"))
+                self._connection.execute(self._sql.text("SELECT caf_file_id FROM caf_files WHERE 1 = 0"))  # as above
 
     def _bound(self, create: bool, connection: Any, _record: object) -> None:
         """Bound what the file of a new connection to SQLite can do."""
@@ -392,7 +392,7 @@ class SqlalchemyStore(Store):
         self._guards.append(SqliteGuard(connection, self.name, size, reading=not create))
 
     def _create(self) -> None:
-        """Create tables and indexes that do not exist."""
+        """Create tables and indexes that do not exist; an expression, as `path_key` may be, needs parentheses."""
         text = self._sql.text
         with self._connection.begin():
             for statement in TABLES:
@@ -418,7 +418,7 @@ class SqlalchemyStore(Store):
                 guard.start()
             if self._connection.in_transaction():
                 return [tuple(row) for row in self._connection.execute(self._sql.text(sql), bound)]
-            with self._connection.begin():
+            with self._connection.begin():  # else the query is a transaction by itself
                 return [tuple(row) for row in self._connection.execute(self._sql.text(sql), bound)]
 
     def execute(self, sql: str, **bound: Any) -> None:

@@ -330,7 +330,7 @@ class Chunk:
             self._buffer, self._held = [], 0
             with naming(self.path):  # an error of the system then names the chunk
                 done = write_pieces(self._fd, pieces) if len(pieces) <= MAX_PIECES else 0
-                if done < held:
+                if done < held:  # too many pieces, or the system took only a part: the rest is written as one
                     write_all(self._fd, memoryview(b"".join(pieces))[done:])
 
     def copy_from(self, fd: int, size: int, offset: int | None = None) -> int:

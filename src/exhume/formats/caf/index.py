@@ -172,7 +172,8 @@ class _Parser:
             text = raw.decode("utf-8")
         except UnicodeDecodeError as error:
             text = raw.decode("utf-8", "replace")
-            self._problem(checks.BAD_UTF8, start, end, "", f"byte {start + 1 + error.start} of the index", actual=raw)
+            at = start + 1 + error.start  # 1 for the quote
+            self._problem(checks.BAD_UTF8, start, end, "", f"byte {at} of the index", actual=raw)
         return str(json.loads(f'"{text}"')) if "\\" in text else text
 
     def _problem(
@@ -193,7 +194,8 @@ class _Parser:
             )
         data = self.data
         pos = self._blank(pos + 1)
-        seen: dict[str, int] | None = {} if path != "files" else None  # None in a list that is there as `files`
+        # Repeated keys are not noticed in the objects of a list in the place of `files`: None.
+        seen: dict[str, int] | None = {} if path != "files" else None
         if data[pos : pos + 1] == b"}":
             return pos + 1
         while True:
@@ -371,7 +373,7 @@ class _Parser:
         if match:
             text = match[0].decode("ascii")
             plain = match[1] is None and match[2] is None and text != "-0"  # no fraction, no exponent
-            if data[match.end() : match.end() + 1].isalnum():
+            if data[match.end() : match.end() + 1].isalnum():  # such as 01 or 1x
                 raise self._bad(match.end(), "the end of a number")
             small = plain and len(text) <= MAX_DIGITS
             return (int(text) if small else _Number(shorten(text), plain)), match.end()
@@ -437,13 +439,10 @@ def check_version(index: Index, where: Any, any_version: bool) -> None:
     if any_version or (index.has_version and index.version == "1.0"):
         return
     start, end = index.version_span
+    stated = f'"{shorten(index.version)}"' if isinstance(index.version, str) else repr(index.version)
     raise checks.BAD_VERSION.error(
         span=where.sub(start, end) if index.has_version else where,
         field_path="format_version",
         expected='"1.0"',
-        actual=f'"{shorten(index.version)}"'
-        if isinstance(index.version, str)
-        else repr(index.version)
-        if index.has_version
-        else "none",
+        actual=stated if index.has_version else "none",
     )

@@ -341,12 +341,12 @@ class CafArchive(MemberArchive):
         if len(names) > 1:
             _ = self.index  # parsed once instead of scanned for each name
         for name in names:
-            span = self.range_of(name)
-            if batch and held + span[1] - span[0] > BATCH:
+            start, end = self.range_of(name)
+            if batch and held + end - start > BATCH:
                 yield from self._read_batch(batch)
                 batch, held = [], 0
-            batch.append((name, span))
-            held += span[1] - span[0]
+            batch.append((name, (start, end)))
+            held += end - start
         yield from self._read_batch(batch)
 
     def _read_batch(self, batch: list[tuple[str, tuple[int, int]]]) -> Iterator[tuple[str, bytes]]:

@@ -210,7 +210,7 @@ class CafWriter(Writer):
         if name.text in self._earlier or (name.text in chunk.files and not self.replace):
             where = "an earlier chunk" if name.text in self._earlier else "this archive"
             raise WriterError(f"the name is in {where} already", format="caf", actual=shorten(name.text))
-        if name.text in chunk.files and chunk.raw.get(name.text) != name.raw:
+        if name.text in chunk.files and chunk.raw.get(name.text) != name.raw:  # None: valid UTF-8
             raise WriterError(
                 "two names that differ only in invalid UTF-8 would be stored under one name",
                 format="caf",
@@ -227,7 +227,7 @@ class CafWriter(Writer):
 
     def _fits_alone(self, name: MemberName, size: int) -> bool:
         """Whether a chunk with this member alone is within the limits."""
-        index = MIN_INDEX + entry_size(name.spelled, 0, size) - 1
+        index = MIN_INDEX + entry_size(name.spelled, 0, size) - 1  # no comma before the first entry
         return index <= self._max_index and size + index + FOOTER_SIZE <= self.chunk_size
 
     def _room(self, name: MemberName, size: int) -> Chunk:
@@ -301,10 +301,10 @@ class CafWriter(Writer):
                 chunk.write(piece)
             if length is not None and size != length:
                 raise _wrong_length(stored, length, counted(size, "bytes"))
-            if length is None and size == 0 and not chunk.fits_at(stored, start, 0):
+            if length is None and size == 0 and not chunk.fits_at(stored, start, 0):  # empty: the loop did not run
                 chunk, start = self._move_on(chunk, stored, start, 0)
         except BaseException:
-            if not self._done and self._chunk is chunk:
+            if not self._done and self._chunk is chunk:  # neither aborted nor closed meanwhile
                 chunk.take_back(start)
             raise
         self._enter(chunk, stored, start)
@@ -316,7 +316,7 @@ class CafWriter(Writer):
         `size` is that of the member so far, which may include bytes that are not written yet.
         """
         if not self._fits_alone(name, size):
-            self._check(name, size)
+            self._check(name, size)  # raises the error
         if name.text in chunk.files:
             raise WriterError("a name cannot be replaced across chunks", format="caf", actual=shorten(name.text))
         following = self._next_chunk()
@@ -388,11 +388,11 @@ class CafWriter(Writer):
         place = self._chunk.files.get(of)
         if place is None:
             return False
-        source, size = self._chunk, place[1] - place[0]
+        source, (start, end) = self._chunk, place
         stored = member_name(name, self.order)
-        if not source.fits(stored, size):
+        if not source.fits(stored, end - start):
             return False
-        self.add_pieces(name, source.read_back(*place), size)
+        self.add_pieces(name, source.read_back(start, end), end - start)
         return True
 
     def add_unreferenced(self, data: bytes) -> None:

@@ -340,7 +340,7 @@ class ZsArchive(RecordArchive):
         for block, results, last in map_ordered(work, self._find(bounds), jobs):
             if isinstance(block, LargeBlock):
                 for piece in large_slices(block, bounds, **how):
-                    if piece is None:
+                    if piece is None:  # the range ends in this block
                         return
                     yield block, function(piece)
                     del piece

@@ -185,10 +185,13 @@ class References:
             elif not self.overflow:
                 self.overflow = True
                 yield checks.TOO_MANY_PENDING.finding(span=self._key_span(reference))
-        yield from self._close(parent)
+        yield from self._close(parent)  # all entries were added, which `_Parent.open` counted as well
 
     def _meet(self, reference: _Reference, index: int, *, known: bool) -> Iterator[Finding]:
-        """Check a reference against the block `index`; `known` when that block has been added completely."""
+        """Check a reference against the block of number `index`.
+
+        `known`: the block, with its content, was added before the index block that has the reference.
+        """
         start, size, level = self._starts[index], self._sizes[index], self._levels[index]
         entry = reference.entry
         twice, self._referenced[index] = self._referenced[index], 1  # 0 or 1: whether an entry referred to it before
@@ -237,7 +240,7 @@ class References:
         yield from self._close(parent)
 
     def _close(self, parent: _Parent) -> Iterator[Finding]:
-        """Count one of the references that an index block waits for as done."""
+        """Count one of the references that an index block waits for as done; after the last, its reach is known."""
         parent.open -= 1
         if parent.open == 0:
             yield from self._resolve(parent.offset, parent.reach or KeyBounds(parent.offset, None, None))

@@ -62,6 +62,9 @@ LARGEST_INDEX = 64 << 20
 LARGEST_KEY = 1 << 16
 """Bytes of a first record above which its shortest sufficient prefix is the key."""
 
+SHOWN = 200
+"""Bytes of a record that an error shows."""
+
 UNKNOWN_OFFSET = (1 << 63) - 1
 """Root offset of a file that is not finished: larger than any file."""
 
@@ -261,12 +264,15 @@ class ZsWriter(Writer):
         self._put(0, key, encoded.block)
 
     def _refuse(self, ordinal: int, before: bytes | memoryview, record: bytes | memoryview) -> None:
-        """Raise the error for a record smaller than the one before it; `ordinal`: its number in its block."""
+        """Raise the error for a record smaller than the one before it; `ordinal`: its number in its block, from 0.
+
+        The error shows the first `SHOWN` bytes of both.
+        """
         raise WriterError(
             f"the records are not sorted: record {self.records + ordinal + 1} is smaller than the one before it "
             "(sort them first)",
-            expected=b"at least " + bytes(before[:200]),
-            actual=bytes(record[:200]),
+            expected=b"at least " + bytes(before[:SHOWN]),
+            actual=bytes(record[:SHOWN]),
         )
 
     def _put(self, level: int, key: bytes, block: Sequence[bytes]) -> None:
@@ -296,6 +302,7 @@ class ZsWriter(Writer):
         while True:
             waiting = [level for level, entries in enumerate(self._levels) if entries]  # with unreferenced blocks
             lowest = waiting[0]
+            # The root is an index block, also in a file with a single data block.
             if lowest > 0 and waiting == [lowest] and len(self._levels[lowest]) == 1:
                 return self._levels[lowest][0]
             self._put_index(lowest)
@@ -363,6 +370,9 @@ LARGEST_RECORD = LARGEST_BLOCK
 READ_SIZE = 1 << 20
 """Bytes that are read at a time."""
 
+LEAST_READ = 4096
+"""Bytes that are read however few are missing."""
+
 
 def _encode(compress_payload: Compressor, block: tuple[bytes, bytes | None]) -> Encoded:
     """Make a data block of a payload and its compressed form; without one, the payload is compressed."""
@@ -382,7 +392,7 @@ def iter_payloads(file: BinaryIO, shape: Framing, block_size: int) -> Iterator[t
     want = block_size  # bytes to have before the next try to take records
     offset = 0  # of `held` in the input
     while True:
-        is_end = not _read_more(file, held, max(want - len(held), 4096))  # at least 4096, however little is missing
+        is_end = not _read_more(file, held, max(want - len(held), LEAST_READ))
         try:
             payload, taken = shape.take(held, block_size)
         except MalformedRecordsError as error:

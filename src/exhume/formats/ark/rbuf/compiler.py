@@ -142,7 +142,7 @@ class Compiler:
                 pos = step(buf, pos, end, state, out)
             if head in GROUPED:
                 pos = read_groups(buf, pos, end, state, out)
-            elif fill_cost:
+            elif fill_cost:  # 0: no field of a group has a default
                 state.spend(fill_cost, pos)
                 fill(out)
             state.depth += 1
@@ -233,7 +233,7 @@ class Compiler:
             noted = False
             for steps, fill, cost in single:
                 if pos >= end:
-                    if cost and not noted:
+                    if cost and not noted:  # 0: a removed field, which has no default
                         state.note(GROUP_LENGTH, end, end, "the group ends before its last field")
                         noted = True
                     state.spend(cost, pos)

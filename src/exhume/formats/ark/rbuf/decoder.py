@@ -54,8 +54,10 @@ class Decoder:
         reserved bits).  Raises the error of the broken rule: ARK-301 to ARK-314, ARK-413, ARK-501, ARK-502.
         """
         flat = self._flat
-        if flat is not None and len(data) == flat[1] and data[0] == HEADER:
-            return dict(zip(flat[0], flat[2](data, 1), strict=True))
+        if flat is not None:
+            names, size, unpack = flat
+            if len(data) == size and data[0] == HEADER:
+                return dict(zip(names, unpack(data, 1), strict=True))  # 1: after the header
         raw = bytes(data)
         value, end = self.decode_prefix(raw, span=span, notes=notes)
         if end != len(raw):

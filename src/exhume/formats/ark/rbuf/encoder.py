@@ -190,7 +190,7 @@ class _Compiler:
             try:
                 for name in booleans:  # `struct` takes anything as a boolean
                     if not isinstance(value[name], (bool, int)):
-                        raise struct.error
+                        raise struct.error  # caught below
                 out += pack(*getter(value))
                 return
             except (KeyError, struct.error, OverflowError, TypeError):

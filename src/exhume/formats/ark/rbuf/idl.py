@@ -182,7 +182,7 @@ class _Parser:
         return name
 
     def _enum(self, *, bitmask: bool) -> None:
-        """Parse an enumeration or a bitmask after its keyword and register it.
+        """Parse an enumeration or a bitmask after its keyword and register it; without a type, it is `uint32`.
 
         Without a number, a value is one more than the previous one; in a bitmask, twice that.
         """
@@ -352,7 +352,7 @@ class _Parser:
         if each.type == "object":
             if each.constant:
                 raise WriterError("IDL: constants must have simple types", code="ARK-701", actual=each.name)
-            namespace, line = (each.constant_value or "\n0").split("\n")
+            namespace, line = (each.constant_value or "\n0").split("\n")  # else no namespace, line 0
             name, type_ = self._lookup(each.object_type or "", namespace, int(line), enums=True)
             each = each._replace(type=type_, object_type=name, constant_value=None)
         return each

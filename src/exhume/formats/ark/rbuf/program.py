@@ -149,7 +149,8 @@ class _Programmer:
         child = self._take(1)
         self._rows[child] = self._value(each.value)
         least, cost = self._sizes.least(each.value), cost_of(each.value)
-        return Row("a" if each.type == "array" else "l", 0, child, each.array_size, least, cost)
+        kind = "a" if each.type == "array" else "l"
+        return Row(kind, child=child, number=each.array_size, least=least, cost=cost)
 
     def _dictionary(self, each: Field) -> Row:
         """Return the row of a dictionary; rows of key and value follow each other."""
@@ -159,7 +160,8 @@ class _Programmer:
         self._rows[child], self._rows[child + 1] = self._value(each.key), self._value(each.value)
         kind = "m" if each.key.type == "string" and not each.key.optional else "p"
         least = self._sizes.least(each.key) + self._sizes.least(each.value)
-        return Row(kind, 0, child, 0, least, cost_of(each.key) + cost_of(each.value) + 2)  # 2 for the pair itself
+        cost = cost_of(each.key) + cost_of(each.value) + 2  # 2 for the pair itself
+        return Row(kind, child=child, least=least, cost=cost)
 
     def _variant(self, each: Field) -> Row:
         """Return the row of a variant; those of its alternatives follow each other."""
@@ -200,7 +202,8 @@ def data_program() -> RbufProgram:
     """The program of messages without a type, printed as an object whose field `data` has their bytes."""
     name = dumps("data") + ":"
     # A value of an object type; that type, of one field and without a header byte; and the field: bytes up to the end.
-    return _made([Row("o", child=1), Row("b", FINAL, 2, 1), Row("z", size=len(name))], name.encode("ascii"))
+    rows = [Row("o", child=1), Row("b", flags=FINAL, child=2, number=1), Row("z", size=len(name))]
+    return _made(rows, name.encode("ascii"))
 
 
 def _single(row: Row) -> RbufProgram:

@@ -324,6 +324,7 @@ def _qualified(raw: Any, path: str) -> str:
     _need(isinstance(raw, dict), "not an object", path)
     name, namespace = raw.get("name"), raw.get("object_namespace") or ""
     _need(isinstance(name, str) and bool(name) and isinstance(namespace, str), "no usable name", path)
+    # The "::" after an empty namespace, and one that the name or namespace begins with.
     return f"{namespace}::{name}".removeprefix("::").removeprefix("::")
 
 

@@ -225,7 +225,7 @@ class _MessageWalk:
         out: dict[str, Any] = {}
         fill(out)
         if out:
-            yield lead + dumps(out)[1:-1]
+            yield lead + dumps(out)[1:-1]  # without braces
         return "," if out else lead
 
     def _groups(self, schema: Schema, end: int, lead: str) -> Iterator[str]:
@@ -330,7 +330,7 @@ class _MessageWalk:
         yield '"'
         for text in self._decoded(self._counted(read_text, "length of a string", end)):
             if not self._quiet:
-                yield json.dumps(text)[1:-1]
+                yield json.dumps(text)[1:-1]  # without quotes
         yield '"'
 
     def _decoded(self, size: int) -> Iterator[str]:

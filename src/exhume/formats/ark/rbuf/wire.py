@@ -55,11 +55,17 @@ MAX_DEPTH: Final = 100
 MAX_ELEMENTS: Final = 1 << 24
 """Cost units of one value (about 32 bytes of memory each), so that a small message cannot fill the memory."""
 
+MAX_NOTES: Final = 1000
+"""Notes on one value, so that a damaged message cannot fill the memory with them."""
+
 SIZE_CAP: Final = 1 << 40
 """Computed sizes stop growing here: types of types of arrays can request any number."""
 
 LARGE: Final = 1 << 20
 """Bytes of a message above which its strings are decoded without a copy."""
+
+UNPACKED: Final = 8
+"""Numbers of a list up to which `struct` is faster than a cast of the memory."""
 
 NATIVE = sys.byteorder == "little"
 """Whether numbers in memory are stored as rbuf stores them."""
@@ -116,8 +122,8 @@ class State:
         self.notes: list[Note] | None = notes  # None: notes are not wanted
 
     def note(self, rule: Rule, start: int, end: int, detail: str = "") -> None:
-        """Add a note, up to 1000, so that a damaged message cannot fill the memory with them."""
-        if self.notes is not None and len(self.notes) < 1000:
+        """Add a note, unless there are `MAX_NOTES`."""
+        if self.notes is not None and len(self.notes) < MAX_NOTES:
             self.notes.append(Note(rule, start, end, detail))
 
     def spend(self, cost: int, position: int) -> None:
@@ -173,7 +179,10 @@ def plain_letter(registry: Registry, each: Field) -> str | None:
 
 
 def check_header(head: int, position: int, state: State) -> None:
-    """Accept the headers that are read with a warning; raise `DecodeFailure` for the others."""
+    """Accept a header with the reserved bit, if such objects are read, with a note: those in `HEADERS` lack it.
+
+    Raises `DecodeFailure` for any other byte.
+    """
     if head not in OBJECTS or not assumptions.READ_RESERVED_BIT_AS_GROUPS:
         raise DecodeFailure(OBJECT_HEADER, position, position + 1, expected="0xd1 or 0xd5", actual=f"0x{head:02x}")
     state.note(RESERVED_BIT, position, position + 1, f"0x{head:02x}")
@@ -271,7 +280,7 @@ def list_reader(read: Read, count: int | None, letter: str | None, least: int, c
         def read_numbers(buf: bytes, pos: int, end: int, state: State) -> tuple[Any, int]:
             number, pos = element_count(buf, pos, end, state)
             stop = pos + number * width
-            if number > 8 and NATIVE:  # fewer are unpacked faster
+            if number > UNPACKED and NATIVE:
                 return memoryview(buf)[pos:stop].cast(letter).tolist(), stop  # type: ignore[call-overload]
             return list(struct.unpack_from(f"<{number}{letter}", buf, pos)), stop
 
