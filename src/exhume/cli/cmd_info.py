@@ -87,7 +87,8 @@ def command(
 def _opening(run: Run, target: str, *, values: dict[str, Any], given: frozenset[str], **_: object) -> dict[str, Any]:
     """The options for opening a target.  Raises `click.UsageError` for those that do not apply to its format."""
     described = recognized_format(run, target)
-    return split_options(click.Context(command), "info", described, values, given)[1]
+    _, opening = split_options(click.Context(command), "info", described, values, given)
+    return opening
 
 
 def info_one(

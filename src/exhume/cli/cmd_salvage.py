@@ -95,7 +95,8 @@ def salvage_one(run: Run, target: tuple[str, str], *, folder: str, together: boo
     from exhume.io.output.atomic import postponed
     from exhume.io.output.scratch import discard
 
-    name, output = target[0], Path(folder) / target[1]  # `target` is its name, and that of its output
+    name, output_name = target
+    output = Path(folder) / output_name
     # An earlier attempt may have left files when its worker died.
     discard(output)
     # `together`: outputs are synced to disk together at the end, so this one does not wait for the disk.

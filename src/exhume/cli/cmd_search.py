@@ -240,12 +240,16 @@ class _ResultPlayer(Player):
 
     def play(self, event: tuple[Any, ...]) -> None:
         """Print one event; a document that will be merged with those of other targets is kept instead."""
-        if event[0] == "document" and event[1] == "format":  # `search_one` sends it before any result
-            self._meet(get_format(event[2]["format"]))
-        elif event[0] == "document" and self._merging:
-            if "count" in event[2]:
-                self._counts.append((self.target, int(event[2]["count"])))
-            self.documents.append(event[2])
+        if event[0] != "document":
+            super().play(event)
+            return
+        _, verb, body = event
+        if verb == "format":  # `search_one` sends it before any result
+            self._meet(get_format(body["format"]))
+        elif self._merging:
+            if "count" in body:
+                self._counts.append((self.target, int(body["count"])))
+            self.documents.append(body)
         else:
             super().play(event)
 

@@ -99,8 +99,9 @@ def _split(run: SectionRun, scale: float, span: tuple[int, int] | None) -> Itera
     """Yield the bars of a run of sections; narrow ones that begin in the same unit are one bar."""
     at, end = 0, len(run)
     if span is not None:
-        at = max(0, bisect_right(run.bounds, span[0]) - 1)
-        end = min(end, bisect_left(run.bounds, span[1]))
+        first, last = span
+        at = max(0, bisect_right(run.bounds, first) - 1)
+        end = min(end, bisect_left(run.bounds, last))
     while at < end:
         # The first section that begins at least a unit later; one before it that is a unit wide is a bar of its own.
         stop = bisect_left(run.bounds, run.bounds[at] + 1 / scale, at + 1, len(run))

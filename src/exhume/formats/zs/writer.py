@@ -304,7 +304,8 @@ class ZsWriter(Writer):
             lowest = waiting[0]
             # The root is an index block, also in a file with a single data block.
             if lowest > 0 and waiting == [lowest] and len(self._levels[lowest]) == 1:
-                return self._levels[lowest][0]
+                (root,) = self._levels[lowest]
+                return root
             self._put_index(lowest)
 
     # The end

@@ -319,7 +319,8 @@ class Compiler:
                 """Read past a field that the schema removed."""
                 notes, state.notes = state.notes, None  # no notes about a dropped value
                 try:
-                    return read(buf, pos, end, state)[1]
+                    _, pos = read(buf, pos, end, state)
+                    return pos
                 except DecodeFailure as failure:
                     failure.path.append(name)
                     raise

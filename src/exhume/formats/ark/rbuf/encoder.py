@@ -277,7 +277,7 @@ class _Compiler:
                 out += _count(count, "a list")
             elif count != size:
                 raise EncodeFailure("wrong number of elements", size, count)
-            if letter is not None and count > 2:
+            if letter is not None and count > 2:  # one or two are as fast in the loop
                 try:
                     out += struct.pack(f"<{count}{letter}", *value)
                 except (struct.error, OverflowError, TypeError):
