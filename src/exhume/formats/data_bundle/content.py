@@ -149,7 +149,7 @@ class Content:
             if (
                 start - starts[first] >= EXTENT_BYTES
                 or index - first >= MOST_RECORDS
-                or (first < index and large | was_large)
+                or (first < index and (large or was_large))
             ):
                 edges.append(index)
             was_large = large
@@ -233,7 +233,8 @@ def _check_in_chunks(shard: Shard, index: int, problem: ExhumeError) -> list[Fin
     if shard.known_length(index) is not None:
         return [Finding.from_error(problem)]
     try:
-        return check_fill(shard, index, shard.measure(index)[1])
+        _, end = shard.measure(index)
+        return check_fill(shard, index, end)
     except ExhumeError as error:
         return [Finding.from_error(error)]
 

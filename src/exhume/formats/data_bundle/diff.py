@@ -120,7 +120,7 @@ def directory_side(path: str | os.PathLike[str], *, jobs: int = 1) -> dict[str, 
 def _sum_file(path: str) -> tuple[int, int]:
     """Return size and CRC-32C of a file."""
     size = 0
-    crc: int | None = None
+    crc: int | None = None  # None: no byte was read yet
     try:
         with Path(path).open("rb") as file:
             while chunk := file.read(STREAM_CHUNK):

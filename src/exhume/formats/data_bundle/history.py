@@ -41,7 +41,7 @@ WINDOW = 1 << 20
 """Bytes that are searched at a time for the start of a record."""
 
 _STORED_GROWTH = 64
-"""Bytes, in addition to 17 %, by which a stored record may be larger than its contents."""
+"""Bytes, in addition to 1/6, by which a stored record may be larger than its contents."""
 
 
 def complete_rows(
@@ -55,8 +55,8 @@ def complete_rows(
         return rows
     stored = [row.byte_offset for row in rows if row.byte_offset is not None]
     base = header.data_offset if stored and min(stored) == 0 else 0  # offsets may count from the first data byte
-    known = {row.byte_offset + base: row for row in rows if row.byte_offset is not None}
-    made: dict[int, RecordRow] = {row.offset: row for row in rows}
+    known = {row.byte_offset + base: row for row in rows if row.byte_offset is not None}  # by offset in the shard
+    made: dict[int, RecordRow] = {row.offset: row for row in rows}  # by offset in the stream
     # `expected`: offset in the stream of the next record; `sure`: whether that is not a guess.
     expected, sure = 0, True
     for place, size in _walk(source, header, sorted(known), limits):
@@ -70,7 +70,7 @@ def complete_rows(
             meta = RecordMetadata(header.shard_index, expected, place - base)
             made.setdefault(expected, RecordRow(expected, place - base, meta))
         expected += size or header.record_size  # a lost record was probably full
-        sure = sure and size > 0
+        sure = sure and size > 0  # size 0: something else than a record
     return sorted(made.values(), key=lambda row: row.offset)
 
 
@@ -265,9 +265,10 @@ class History:
             if shard.places[index] is None:
                 continue
             try:
-                yield start, start + shard.measure(index)[0]
+                size, _ = shard.measure(index)
             except ExhumeError:
                 continue
+            yield start, start + size
 
     def _newest_records(self) -> Iterator[tuple[RecordRow, bool]]:
         """The best row of each record, and whether its block is undamaged: shards never change, so a deleted row is as

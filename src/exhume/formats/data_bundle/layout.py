@@ -216,6 +216,7 @@ def _refused(error: LayoutError) -> WireError:
 def parse_table(key: bytes) -> int:
     """The number of the table that a key belongs to (its first part).  Raises `WireError`."""
     try:
-        return read_varuint(key, 0, len(key))[0]
+        table, _ = read_varuint(key, 0, len(key))
     except LayoutError as error:
         raise _refused(error) from error
+    return table

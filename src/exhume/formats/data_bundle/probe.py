@@ -44,7 +44,7 @@ def probe(source: Source | Tree) -> Identification | None:
         confidence += 0.65  # over a network, reading each shard would cost more than it is worth
         evidence.append(counted(len(shards), "shards"))
     elif shards:
-        good = any(_is_shard(source, name) for name in shards[:4])
+        good = any(_is_shard(source, name) for name in shards[:4])  # a few: each costs a read
         confidence += 0.65 if good else 0.25
         evidence.append(f"{counted(len(shards), 'shards')}{', starting with daBS' if good else ''}")
     return Identification("databundle", min(confidence, 0.98), Span(source.name, 0, 0), tuple(evidence))

@@ -42,7 +42,7 @@ def map_bundle(archive: OpenBundle, jobs: int = 1, *, measured: bool = True) -> 
     for number in archive.shard_files():
         source = archive.view.source(number)
         files.append((source, _shard_sections(archive, number, source, jobs, measured)))
-    # the CRC-32C of a file, in the row that has it
+    # The checksum in a row of the index is the CRC-32C of a file.
     rows = RowCheck(partial(_file_check, archive), partial(_file_size, archive))
     files += file_sections(archive.database, "data_bundle_index_block", rows, jobs)
     other = set(archive.tree.names()) - {source.name for source, _ in files}
@@ -137,14 +137,17 @@ def _file_row(archive: OpenBundle, table: Table, handle: Handle, chain: Sequence
     # The entry of the block that contains the field: the last that starts at or before it.  Entries are items: (key,
     # 2^64 - 1 minus (sequence << 8 | type), rank, offset in the block, value, place).
     at = field.payload[0] if field.payload is not None else field.start - block.span.start
-    item = max((item for item in table.block_items(block, 0)[0] if item[3] <= at), key=lambda item: item[3])
-    key, sequence = item[0], ((1 << 64) - 1 - item[1]) >> 8
+    items, _ = table.block_items(block, 0)
+    key, inverted, _, _, value, _ = max((item for item in items if item[3] <= at), key=lambda item: item[3])
+    sequence = ((1 << 64) - 1 - inverted) >> 8
     live = next(archive.database.scan_newest(key, key + b"\0"), None)
-    if live is None or live[:2] != (key, sequence):
+    if live is None or live[:2] != (key, sequence):  # `live` is (key, sequence, value)
         return Check.skipped("the row is not the live one of its key: deleted, replaced, or in a file not in use")
-    if any(later.checksum for later in chain[-2].children[chain[-2].children.index(chain[-1]) + 1 :]):
+    *_, row_fields, checksum = chain
+    later = row_fields.children[row_fields.children.index(checksum) + 1 :]
+    if any(one.checksum for one in later):
         return Check.skipped("a later field of the same kind replaces it")
-    row = parse_file_row(key, item[4], block.span)
+    row = parse_file_row(key, value, block.span)
     if row.meta.is_directory:
         return Check.skipped("a directory has no bytes")
     return row

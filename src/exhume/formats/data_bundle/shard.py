@@ -31,8 +31,6 @@ from exhume.tuples import NamedTuple
 
 LARGE = 16 << 20
 """Content of a record, or stored bytes, above which it is decompressed in chunks."""
-
-
 _ANY = 1 << 63  # no limit
 
 
@@ -96,21 +94,19 @@ class LargeReader:
         Propagates errors from iterating the record.
         """
         with self._lock:
-            kept, self._kept = self._kept, None
-        if kept is None or kept[0] != index or kept[1].at > start:
-            kept = index, ForwardReader(record)
-        forward = kept[1]
+            kept, self._kept = self._kept, None  # taken out: no other call may use the reader meanwhile
+        number, forward = kept or (-1, ForwardReader(()))  # -1: no record
+        if number != index or forward.at > start:
+            forward = ForwardReader(record)
         forward.skip(start - forward.at)
         yield from forward.pieces(stop - start)
         if stop == length:
             forward.has(1)  # reads to the end, where a wrong length shows
         with self._lock:
-            self._kept = kept
+            self._kept = index, forward
 
 
-CACHE_SIZE = 16 << 20
-"""Bytes of decoded records kept."""
-
+CACHE_SIZE = 16 << 20  # bytes of decoded records kept
 DEFAULT_RECORD_SIZE = 256 << 10
 """The record size of a header that states none."""
 
@@ -245,8 +241,13 @@ class Shard:
         if self.is_flat:
             yield from self._read_flat(start, stop, chunk)
             return
-        slices = self._slices(start, stop)  # (record, start, end); `end` is the least size that the record must have
-        for large, places in groupby(slices, lambda place: self.is_large(place[0], place[2] - place[1], place[2])):
+
+        def is_large(place: tuple[int, int, int]) -> bool:
+            """Whether a slice `(record, start, end)` is decompressed in chunks; the record has at least `end` bytes."""
+            index, first, last = place
+            return self.is_large(index, wanted=last - first, least_size=last)
+
+        for large, places in groupby(self._slices(start, stop), is_large):
             if large:
                 for place in places:
                     yield from self._large_slice(*place)
@@ -422,6 +423,7 @@ class Shard:
         budget = self.limits.payload_budget(len(stored)) if length is None else length
         try:
             if method == Compression.NONE:
+                # Nothing marks its end: it has the stated size, or all bytes up to `bound`.
                 size = min(len(stored), budget) if length is not None else len(stored)
                 decoded = decompress_prefix("none", stored, max_size=budget, size=size)
             elif method in (Compression.SNAPPY, Compression.ZLIB):

@@ -137,7 +137,7 @@ class _BundleWalk:
             yield checks.COMPRESSION.finding("configuration", span=where, actual=compression)
 
     def _note(self, rule: Rule, detail: str = "", **more: Any) -> None:
-        """Take the fault in the index, which has been reported."""
+        """Note whether a fault keeps a part of the index from being read; the fault itself has been reported."""
         self.is_unread = self.is_unread or rule.severity is Severity.UNCHECKED
 
     def check_shards(self, quick: bool, jobs: int) -> Iterator[Finding]:
@@ -235,7 +235,7 @@ class _BundleWalk:
                 at = max(at, end)
                 if shard is not None:
                     yield from _check_cover(shard, row)
-            # The last record is not used by any file at all.
+            # Where the last record starts after all files, none uses it.
             if shard is not None and not shard.is_flat and at < shard.starts[-1]:
                 yield checks.STREAM_GAP.finding(span=Span(name, 0, 0), actual=f"records from stream byte {at}")
 
@@ -383,7 +383,8 @@ def _last_size(shard: Shard) -> int | None:
     if shard.places[index] is None:
         return max(shard.header.record_size, DEFAULT_RECORD_SIZE)
     try:
-        return shard.measure(index)[0]
+        size, _ = shard.measure(index)
+        return size
     except SourceError:
         raise
     except ExhumeError:

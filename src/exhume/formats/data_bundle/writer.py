@@ -224,10 +224,11 @@ class DataBundleWriter(Writer):
         self._note_parents(name)
 
     def _check(self, name: str, *, folder: bool = False) -> str:
-        """Return a name if it can be added; raise `WriterError` if it is unsafe, or taken (not by a same `folder`)."""
+        """Return a name; raise `WriterError` if it is unsafe, or taken (a `folder` may be added again)."""
         if self._output is None:
             raise _bad("the writer is finished", None, name)
         parent, _, leaf = name.rpartition("/")
+        # A plain name in a directory that was checked is safe, if the two are far below the limit of a whole name.
         if parent not in self._parents or not _PLAIN_LEAF.fullmatch(leaf) or len(parent) > 1000:
             try:
                 safe_parts(name)
@@ -326,7 +327,7 @@ class DataBundleWriter(Writer):
         """
         self._assign(members)
         rows = self._other_rows()
-        rows += [(m.key, _file_row(m)) for m in members if not m.size]
+        rows += [(m.key, _file_row(m)) for m in members if not m.size]  # empty files are in no record
         done = 0
         with ExitStack() as stack:
             files = [stack.enter_context(output.create(shard_name(n))) for n in range(self.shards)]
@@ -405,7 +406,7 @@ def _read_pieces(pieces: list[_MemberRange]) -> memoryview:
     if len(pieces) == 1:
         return memoryview(_read(pieces[0]))
     paths = [member.path for member, start, stop in pieces if member.path and not start and stop == member.size]
-    if len(paths) < len(pieces):
+    if len(paths) < len(pieces):  # some are not complete files on disk
         return memoryview(b"".join(map(_read, pieces)))
     sizes = [piece.stop for piece in pieces]
     data, whole = read_files([os.fsencode(path) for path in paths], sizes)

@@ -147,8 +147,8 @@ class BlobFile:
         if not compression and stored is not None:
             return stored
         head = self.source.read_at(offset, min(size, HEAD)) if stored is None else stored[:HEAD]
-        found = block_codec(head, compression, family="rocksdb", version=SIZED)
-        content = large_content(self.source, (offset, size), head, found, limits)
+        codec = block_codec(head, compression, family="rocksdb", version=SIZED)
+        content = large_content(self.source, (offset, size), head, codec, limits)
         # Three ways: in chunks if it is large, else at once, else in chunks after all.  `tail` reads the content to its
         # end and returns its size first.
         try:
@@ -164,7 +164,7 @@ class BlobFile:
             return decode_block(stored, compression, family="rocksdb", version=SIZED, max_size=most)
         except LimitExceededError:
             # Its few stored bytes expand above the limit `payload_size`.
-            forced = large_content(self.source, (offset, size), head, found, limits, forced=True)
+            forced = large_content(self.source, (offset, size), head, codec, limits, forced=True)
             if content is not None or forced is None:  # in chunks it has failed already, or is not possible
                 raise
             return LargeValue(forced.tail(1)[0], forced.pieces, limits, span)

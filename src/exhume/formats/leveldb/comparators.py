@@ -60,7 +60,10 @@ class Comparator(NamedTuple):
 
     def rank(self, key: bytes) -> Any:
         """Return a value that compares as the key does without its timestamp; that of invalid keys is the highest."""
-        return key if self.is_bytewise else self.sort_key(key)[:2]
+        if self.is_bytewise:
+            return key
+        is_invalid, order, _ = self.sort_key(key)
+        return is_invalid, order
 
     def after(self, key: bytes) -> Any:
         """Return a value above the `rank` of a key, and below that of every key that sorts after it."""
@@ -71,7 +74,8 @@ class Comparator(NamedTuple):
         if not self.known:
             return None
         one, other = self.sort_key(left), self.sort_key(right)
-        if one[0] or other[0] or one == other:  # an invalid key has no defined order
+        (one_is_invalid, *_), (other_is_invalid, *_) = one, other
+        if one_is_invalid or other_is_invalid or one == other:  # an invalid key has no defined order
             return None
         return one < other
 

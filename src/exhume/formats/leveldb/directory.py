@@ -100,12 +100,13 @@ class DatabaseDirectory:
         version = pebble_version(plain_names(tree))  # None: not a database of Pebble; "" if its version is unknown
         if version is not None:
             report(checks.PEBBLE, span=Span(tree.name, 0, 0), actual=f"format major version {version or 'unknown'}")
-        alone = standalone or version is not None  # the manifest of Pebble is not read
-        self.manifest: Manifest | None = None if alone else load_manifest(tree, report, limits)
+        no_manifest = standalone or version is not None  # that of Pebble is not read
+        self.manifest: Manifest | None = None if no_manifest else load_manifest(tree, report, limits)
+        # Without a manifest, no file is missing or an orphan.  (Old manifests of Pebble are not read, either.)
         was_named = self._was_named if version is None else lambda number: False
-        self.files: list[DbFile] = list_files(tree, self.manifest, was_named, checks.ignore if alone else report)
+        self.files: list[DbFile] = list_files(tree, self.manifest, was_named, checks.ignore if no_manifest else report)
         if version is not None:
-            self.files = [as_of_pebble(file) for file in self.files]
+            self.files = [as_of_pebble(file) for file in self.files]  # only tables are read: logs and such are OTHER
         elif standalone:
             self.files = [f._replace(role=Role.LIVE) if f.kind in ("table", "log", "blob") else f for f in self.files]
         self.missing_logs: list[str] = []
@@ -334,8 +335,8 @@ class DatabaseDirectory:
                 self.unread.append((key, error))
                 value = None
             if value is None:
-                # By the type of the newest version.
-                self.unresolved.add(f"{type_name(versions[0][0])}")
+                newest_type, _ = versions[0]
+                self.unresolved.add(type_name(newest_type))
             return value
 
         return noted
@@ -428,7 +429,7 @@ class DatabaseDirectory:
         if "dacha" not in writer or "IDENTITY" not in names or any(n.startswith("OPTIONS-") for n in names):
             return False
         identity = self.source("IDENTITY").read_up_to(0, 64)
-        return len(identity) == 36 and not identity.endswith(b"\n")
+        return len(identity) == 36 and not identity.endswith(b"\n")  # 36: a UUID as text
 
     def close(self) -> None:
         """Close every file."""

@@ -187,7 +187,9 @@ cdef class LogItems:  # see the class of this name in pykernel.py
         return self.count - before, at, first, highest, kinds
 
     def cuts(self, Py_ssize_t low, Py_ssize_t high, int64_t size):
-        """Return (position, bytes before it) in `[low, high)`, with at least `size` bytes between two positions."""
+        """Return where the items `[low, high)` can be divided into ranges that are read separately: (position, bytes
+        since the position before), at least `size` bytes of memory apart.
+        """
         cdef list out = []
         cdef int64_t held = 0
         cdef Py_ssize_t at

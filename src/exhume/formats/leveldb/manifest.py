@@ -153,8 +153,8 @@ class Manifest:
 
     @property
     def writer(self) -> str:
-        """The program whose tags the manifest carries: `leveldb`, `rocksdb`, `dacha`, or `leveldb or dacha` where both
-        write the same.
+        """The program whose tags the manifest has: `leveldb`, `rocksdb` or `dacha`; `leveldb or dacha`, or
+        `dacha or rocksdb`, where both write the same.
         """
         tags = {tag for record in self.records for tag in record.edit.tags}
         if Tags.COMPACTION_WATERLINE in tags:
@@ -190,6 +190,7 @@ def replay(source: Source, report: Report = checks.strict, limits: Limits = DEFA
             edit = layout.parse_version_edit(bytes(record.payload), where.in_payload(0, len(record.payload)))
         except (FormatError, UnsupportedFeatureError) as error:
             manifest.damaged = True
+            # An intact edit with an unknown tag comes from a newer version; any other is damaged.
             unknown = record.intact and (error.field_path or "").endswith("tag")
             checks.report_error(report, checks.EDIT_TAG if unknown else checks.EDIT, error)
             continue
@@ -210,7 +211,8 @@ def replay(source: Source, report: Report = checks.strict, limits: Limits = DEFA
         group = []
     whole = source.span(0, source.size)
     if group:
-        report(checks.LOG_TAIL, "an atomic group of edits is not complete", span=group[0][1])
+        _, begun = group[0]
+        report(checks.LOG_TAIL, "an atomic group of edits is not complete", span=begun)
     if log.lost:
         manifest.damaged = True
     for name in ("next_file_number", "last_sequence"):
@@ -316,7 +318,8 @@ def _check_levels(manifest: Manifest, whole: Span, report: Report) -> None:
         order = manifest.order_of(number)
         if not order.known:
             continue  # only the application knows their order
-        for run in level_runs(list(family.tables.values()), order)[1]:
+        _, deeper = level_runs(list(family.tables.values()), order)  # tables of level 0 may overlap
+        for run in deeper:
             for left, right in itertools.pairwise(run):
                 if order.precedes(user_key(right.smallest), user_key(left.largest)):
                     report(

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 MANIFEST_NAME = re.compile(r"MANIFEST-[0-9]{1,20}", re.ASCII)
 _NUMBERED = re.compile(r"([0-9]{1,20})\.(log|ldb|sst|blob)", re.ASCII)
 _OPTIONS = r"OPTIONS-([0-9]{1,20})"  # compiled when it is used, as those that follow
-_MARKER = r"marker\.([a-z-]+)\.([0-9]{1,20})\.(.+)"
+_MARKER = r"marker\.([a-z-]+)\.([0-9]{1,20})\.(.+)"  # what it is about, iteration, value
 _OF_PEBBLE = r"[0-9]{1,20}-[0-9]{1,20}\.log|REMOTE-OBJ-CATALOG-[0-9]{1,20}"
 CURRENT = "CURRENT"
 _LAST_NUMBER = (1 << 64) - 1  # of a file
@@ -57,7 +57,10 @@ def pebble_version(names: Iterable[str]) -> str | None:
     """
     markers = [match for name in names if name.startswith("marker.") and (match := re.fullmatch(_MARKER, name))]
     stated = [(int(one[2]), one[3].lstrip("0")) for one in markers if one[1] == "format-version"]
-    return max(stated)[1] if stated else "" if markers else None  # the highest iteration of the marker counts
+    if not stated:
+        return "" if markers else None
+    _, version = max(stated)  # the highest iteration of the marker counts
+    return version
 
 
 def kind_in_pebble(name: str, kind: str) -> str:
@@ -129,7 +132,7 @@ def hint_rows(tree: Tree, names: Iterable[str], *, heads: Iterable[str] = (), si
     whole = None not in tables.values() and sum(size or 0 for size in tables.values()) <= SMALL_TABLES
     tree.will_read(
         [*heads, *(name for name, kind in kinds.items() if kind == "log")],
-        tails=[] if whole else tables,
+        tails=[] if whole else tables,  # of these, end and beginning
         spans={name: (0, size) for name, size in tables.items() if whole and size},
         sizes=sizes,
     )

@@ -426,7 +426,7 @@ class LogItems:
         return len(self) - before, at, first, highest, kinds
 
     def cuts(self, low: int, high: int, size: int) -> list[tuple[int, int]]:
-        """Positions in `[low, high)` with at least `size` bytes between them, each with the bytes before it."""
+        """Where to divide items `[low, high)` into ranges of at least `size` bytes: (position, bytes before, in it)."""
         out, held = [], 0
         for at in range(max(low, 0), min(high, len(self))):
             if held >= size:

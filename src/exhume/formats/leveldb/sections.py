@@ -47,12 +47,10 @@ _MANY = frozenset({"data", "index-part", "filter-part"})
 
 _FRAMED = frozenset({"leveldb_block", "leveldb_data_block"})
 """Schemas of blocks of entries with restart points, in whose keys and values no byte is without a field."""
-PIECE = 4096
-"""Blocks whose codecs are read by one thread."""
+PIECE = 4096  # blocks whose codecs are read by one thread
 TRAILERS = 256
 """The number for trailers in a run; that of blocks is their compression byte."""
-AHEAD = 1 << 16
-"""Bytes of a local table that are read at a time to learn how its next blocks are stored."""
+AHEAD = 1 << 16  # bytes of a local table that are read at a time to learn how its next blocks are stored
 
 
 class RowCheck(NamedTuple):
@@ -241,10 +239,11 @@ def table_sections(
     out: list[SectionItem] = []
     found: list[Finding] = []
     named, data = _blocks(table, footer), table.index(checks.collector(found.append)).handles
+    # Why parts of the index could not be read (a limit, an unsupported form): it then does not name all blocks.
     notes = [one.message for one in found if one.severity is Severity.UNCHECKED]
     room = footer.offset - source.origin
     # The data blocks as one run, or among the other blocks if these are between them.
-    spans: list[tuple[int, int, str]] = []
+    spans: list[tuple[int, int, str]] = []  # (start, stop, name) of the blocks, to find the padding between them
     if _are_consecutive(data, [handle for _, handle, _ in named], room):
         out.append(_data_run(table, data, rows, check, jobs))
         spans.append((data.offsets[0], data[-1].stop, "data"))
@@ -260,7 +259,7 @@ def table_sections(
         label = f"{source.name}/{name}@{source.origin + handle.offset}" if name in _MANY else f"{source.name}/{name}"
         out.append(_contents(table, label, kind, handle, codec, schema, check if name == "data" else None))
         out.append(_trailer(table, label, handle))
-    if notes:  # the index does not name all blocks
+    if notes:
         out += _unread(source, sorted({*blocks, *data}), room, notes[0])
     else:
         spans += [(handle.offset, handle.stop, name) for handle, (name, _) in blocks.items()]
@@ -269,7 +268,7 @@ def table_sections(
     out.append(
         Section(
             f"{source.name}/footer", span, SectionKind.STRUCTURE, schema="leveldb_footer",
-            check=lambda _: table.check_sealed_footer(),
+            check=lambda _: table.check_sealed_footer(),  # footers of RocksDB have a checksum from version 6 on
         )
     )  # fmt: skip
     return out
@@ -304,7 +303,7 @@ def _padding(table: Table, blocks: list[tuple[int, int, str]], room: int) -> lis
     blocks.sort()
     starts = [*(start for start, _, _ in blocks[1:]), *([room] if blocks else [])]
     ends = ((stop, start, name) for (_, stop, name), start in zip(blocks, starts, strict=True))
-    gaps = [gap for gap in ends if gap[1] > gap[0]]
+    gaps = [(at, end, name) for at, end, name in ends if end > at]  # `name`: that of the block before
     if any(name != "data" for _, _, name in gaps) or not table.is_padding([(start, stop) for start, stop, _ in gaps]):
         return []
     name, span = table.source.name, table.source.span
@@ -384,7 +383,7 @@ def _blocks(table: Table, footer: Footer) -> list[tuple[str, Handle, str]]:
             schema = "leveldb_filter" if footer.family == "leveldb" else ""
         elif name in ("rocksdb.range_del", PEBBLE_RANGES):
             schema = "leveldb_data_block"
-        if name != "rocksdb.index":
+        if name != "rocksdb.index":  # (added below, as "index")
             handles.append((name, handle, schema))
     of_index = table.index_schema()
     if footer.index_handle is not None:

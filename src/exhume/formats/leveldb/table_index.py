@@ -150,6 +150,7 @@ class IndexedFile(BlockFile):
         facts = self.properties(checks.ignore)
         if _fixed(facts.get(EXTERNAL_VERSION)) != STAMPED_VERSION:
             return None
+        # Where ingestion did not write it into the table, the manifest has it, as the largest of the table.
         return _fixed(facts.get(GLOBAL_SEQUENCE)) or self.largest_sequence or 0
 
     def check_features(self, report: Report) -> bool:
@@ -162,7 +163,7 @@ class IndexedFile(BlockFile):
             return True
         facts = self.properties(checks.ignore)
         span = self.source.span(0, self.source.size)
-        # A table for ingestion: its version, and the sequence number that it got.
+        # What a table for ingestion states: its version, and the sequence number that it got.
         version, stated = facts.get(EXTERNAL_VERSION), _fixed(facts.get(GLOBAL_SEQUENCE))
         if version is not None and not 1 <= _fixed(version) <= STAMPED_VERSION:
             report(checks.FEATURE, f"{EXTERNAL_VERSION} {_fixed(version)}", span=span)
@@ -237,9 +238,9 @@ class IndexedFile(BlockFile):
             if top is None:
                 span = self.source.span(footer.metaindex.offset, self.source.size)
                 report(checks.HANDLE, "the metaindex names no index", span=span)
-        delta = facts.get("rocksdb.index.value.is.delta.encoded", b"") == b"\1"
-        bare = facts.get("rocksdb.index.key.is.user.key", b"") == b"\1"
-        return _IndexShape(top, kind, delta, bare)
+        is_delta = facts.get("rocksdb.index.value.is.delta.encoded", b"") == b"\1"
+        has_user_keys = facts.get("rocksdb.index.key.is.user.key", b"") == b"\1"
+        return _IndexShape(top, kind, is_delta, has_user_keys)
 
     def index_schema(self) -> str:
         """The specification of the blocks of the index."""
@@ -254,7 +255,7 @@ class IndexedFile(BlockFile):
         out: list[tuple[str, Handle]] = []
         if shape.top is not None and shape.kind == TWO_LEVELS:
             out += [("index-part", part) for part in self._index_entries(shape.top, shape, report).handles]
-        of_filter = shape._replace(kind=0)
+        of_filter = shape._replace(kind=0)  # the block that names the parts is like one of an index
         for name, handle in self.metaindex(report).items():
             if name.startswith("partitionedfilter."):
                 out += [("filter-part", part) for part in self._index_entries(handle, of_filter, report).handles]
@@ -271,7 +272,7 @@ class IndexedFile(BlockFile):
         if not shape.has_user_keys and block.verdict is Verdict.GOOD and self._has_plain_keys(block):
             report(checks.FEATURE, "keys without sequence numbers, so not of a database", span=block.span)
             return BlockIndex.of(())
-        cut = bytes if shape.has_user_keys else user_key
+        cut = bytes if shape.has_user_keys else user_key  # from a stored key to that of the user
         # Handles that RocksDB stores as differences have a layout of their own.
         if shape.is_delta:
             from exhume.formats.leveldb.layout_index import parse_index_delta, parse_index_first_key

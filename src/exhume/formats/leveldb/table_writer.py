@@ -178,7 +178,8 @@ class TableWriter:
         self._file.write(TRAILER.pack(Compressions.NONE, mask_crc32c(running.value(kind))))
         self._index.append((entries[-1][0], Handle(self.size, size).build()))
         self.size += size + TRAILER.size
-        self.smallest, self.largest = self.smallest or entries[0][0], entries[-1][0]
+        (first, _), (last, _) = entries[0], entries[-1]
+        self.smallest, self.largest = self.smallest or first, last
         self._key_bytes += sum(len(one) for one, _ in entries)
         self._value_bytes += len(value) + sum(len(stored) for _, stored in waiting)
         self._last = key, 0

@@ -105,7 +105,8 @@ class Handles(Sequence[Handle]):
     def of(cls, handles: Iterable[Handle]) -> Handles:
         """The columns of single handles."""
         found = list(handles)
-        offsets, sizes = (array("Q", [handle[column] for handle in found]) for column in (0, 1))
+        offsets = array("Q", [handle.offset for handle in found])
+        sizes = array("Q", [handle.size for handle in found])
         return cls(memoryview(offsets), memoryview(sizes))
 
     def __len__(self) -> int:
@@ -165,7 +166,7 @@ class BlockIndex(Sequence[tuple[bytes, Handle]]):
             if held >= size:
                 yield self.keys[number], held
                 held = 0
-        if held:
+        if held:  # the blocks at the end
             yield self.keys[-1], held
 
 
@@ -178,7 +179,7 @@ class InternalKey(NamedTuple):
 
     def build(self) -> bytes:
         """User key and the packed number, little-endian."""
-        number = self.sequence
+        number = self.sequence  # in three parts: 4 bytes, 2, and 1
         return self.user_key + _pack_tail(self.value_type, number & 0xFFFFFFFF, number >> 32 & 0xFFFF, number >> 48)
 
 
@@ -202,7 +203,7 @@ def key_text(key: bytes) -> str:
     if not rest:
         return key.decode("ascii")
     text = key.decode("utf-8", "surrogateescape").replace("\\", "\\\\")
-    if rest.isascii():
+    if rest.isascii():  # all are control characters, except the backslash, which was doubled
         odd: set[str] = set(rest.decode("ascii")) - {"\\"}
     else:
         odd = {char for char in text if not char.isprintable()}
