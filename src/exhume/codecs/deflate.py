@@ -89,7 +89,7 @@ def inflated_size(data: Buffer, limit: int) -> int:
     Raises `CodecError` for a corrupt stream.
     """
     igzip = igzip_lib()
-    engine = zlib.decompressobj(-15) if igzip is None else igzip.IgzipDecompressor(igzip.DECOMP_DEFLATE)
+    engine = zlib.decompressobj(-15) if igzip is None else igzip.IgzipDecompressor(igzip.DECOMP_DEFLATE)  # -15: raw
     failures = (zlib.error,) if igzip is None else (zlib.error, igzip.error)
     total = 0
     rest: Buffer = data

@@ -110,12 +110,12 @@ class FrameIndex:
             raise CodecError("zstd: not such a frame") from error
         if not found or not all(sizes):
             raise CodecError("zstd: frame without a stated size")
-        ends = list(accumulate(filter(None, sizes), initial=self.ends[-1]))[1:]
-        stop = found[-1][1]
+        ends = list(accumulate(filter(None, sizes), initial=self.ends[-1]))[1:]  # of these frames, in the payload
+        _, stop = found[-1]
         # The payload's end and that of the stored bytes have to be the end of the same frame.
         if size is not None and (ends[-1] > size or (ends[-1] == size) != (stop == self._left)):
             raise CodecError("zstd: wrong decompressed size", expected=size, actual=ends[-1])
-        # Added before `ends`, which makes them visible.
+        # Added before `ends`, which makes them visible to other threads.
         self.stored += [(self._at + start, self._at + end) for start, end in found]
         self.ends += ends
         self._at += stop

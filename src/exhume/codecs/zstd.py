@@ -81,6 +81,7 @@ def zstd_one(
 
     Raises `CodecError` for damage, `LimitExceededError` beyond `max_size`, and as `zstd_frame_size` does.
     """
+    # In one call if that is worth it; it returns None if it fails, and the steps below find out why.
     if size is not None and size >= AT_ONCE and dictionary is None and (end := frame_end(data)) is not None:
         found = zstd_sized(memoryview(data)[:end], size)
         if found is not None:

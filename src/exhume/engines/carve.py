@@ -30,6 +30,7 @@ from exhume.limits import DEFAULT_LIMITS, Limits, cpu_count
 from exhume.native.kernel import find_patterns
 from exhume.recovery import CarvedArchive, CarveVerdict, VerifiedBy
 from exhume.registry import Format, formats, get_format
+from exhume.tuples import NamedTuple
 
 
 class Scanner:
@@ -290,6 +291,13 @@ def _on_threads(
         yield from finds
 
 
+class _OpenFind(NamedTuple):
+    """A find that may contain the next ones, with its number among all."""
+
+    number: int
+    found: CarvedArchive
+
+
 def join(finds: Iterable[CarvedArchive]) -> Iterator[CarvedArchive]:
     """Sort finds by offset, keep each archive once, and mark nested ones.
 
@@ -297,23 +305,22 @@ def join(finds: Iterable[CarvedArchive]) -> Iterator[CarvedArchive]:
     before the first is returned.
     """
     once = {_key(found): found for found in reversed(list(finds))}  # of equal finds, the first
-    # Archives (with their numbers) that may contain the next one: a stack, each ends no later than the one below it.
-    open_ones: list[tuple[int, CarvedArchive]] = []
+    open_ones: list[_OpenFind] = []  # a stack: each ends no later than the one below it
     # By offset, the longer first, so that an archive comes after those that contain it.
     for number, found in enumerate(sorted(once.values(), key=lambda c: (c.offset, -c.length, c.format))):
-        while open_ones and open_ones[-1][1].end <= found.offset:
+        while open_ones and open_ones[-1].found.end <= found.offset:
             open_ones.pop()
         # The innermost one that ends no earlier than this one.
-        at = bisect_right(open_ones, -found.end, key=lambda one: -one[1].end) - 1
+        at = bisect_right(open_ones, -found.end, key=lambda one: -one.found.end) - 1
         # An archive does not contain another one of exactly the same bytes.
-        while at >= 0 and (open_ones[at][1].offset, open_ones[at][1].end) == (found.offset, found.end):
+        while at >= 0 and (open_ones[at].found.offset, open_ones[at].found.end) == (found.offset, found.end):
             at -= 1
-        result = dataclasses.replace(found, nested_in=open_ones[at][0] if at >= 0 else None)
+        result = dataclasses.replace(found, nested_in=open_ones[at].number if at >= 0 else None)
         # The extent of a damaged archive is not reliable: nothing counts as nested in it.
         if found.verdict is not CarveVerdict.DAMAGED:
-            while open_ones and open_ones[-1][1].end < found.end:
+            while open_ones and open_ones[-1].found.end < found.end:
                 open_ones.pop()
-            open_ones.append((number, result))
+            open_ones.append(_OpenFind(number, result))
         if activity.current is not None:  # `--audit` records the result
             activity.current.on_result("archive", result.to_dict())
         yield result

@@ -192,26 +192,27 @@ def _explain(
     a checksum that does not match is noted at its field, because there are no findings.
     """
     noted = FindingsByPlace(findings)
-    shown: Counter[tuple[object, ...]] = Counter()  # sections yielded or summarized, by (has findings, *sort)
+    shown: Counter[tuple[object, ...]] = Counter()  # sections that the loop met, by (has findings, *sort)
     omitted: dict[tuple[object, ...], ExplainedSection] = {}  # the entry that stands for all others of a sort
     begun: set[str] = set()  # files whose first section was explained
     schemas = schemas_of(found)
     # Bytes that may still be parsed, for sections with findings and for the others.
     left = {True: selection.parsed_in_all // 2, False: selection.parsed_in_all // 2}
+    # Runs are summarized by `_selected_sections`, which reads `shown` as it grows; single sections are summarized here.
     for section in _selected_sections(found, selection, noted, shown, omitted):
-        near = noted.near(section.span, first=section.span.source not in begun)
+        near = noted.near(section.span, first=section.span.source not in begun)  # the findings that concern it
         sort = (bool(near), *section.sort)
         shown[sort] += 1
         if shown[sort] > (selection.damaged if near else selection.bulk) and not selection.narrow:
             _leave_out(omitted.setdefault(sort, ExplainedSection(section)), section)
             continue
-        # The largest section whose fields are parsed.
+        # `limit`: the size of the largest section whose fields are parsed.
         if selection.narrow:
             limit = UNBOUNDED
         elif near or selection.fields:
             limit = min(selection.parsed, max(SMALL, left[bool(near)]))
         else:
-            limit = -1  # of none
+            limit = -1  # none are parsed
         if limit < 0:
             explained = ExplainedSection(section, note=section.note)
         else:

@@ -77,7 +77,7 @@ def explain_section(
         marks=marks,
         page=page,
         finish=lambda child: check_fields(section, child, [], unchecked),
-        lazily=cache is not None or window is not None or (stream and whole),
+        lazily=cache is not None or window is not None or (stream and whole),  # elements are made when they are shown
         patience=None if cache is None else cache.patience,
     )
     # The stored bytes, if a specification describes them.

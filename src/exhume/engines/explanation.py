@@ -47,7 +47,7 @@ class ExplainedSection:
         if self.payload is not None:
             yield self.payload
 
-    stopped: int | None = None  # the byte up to which a look read that would have taken longer than its patience
+    stopped: int | None = None  # the byte at which parsing was stopped because it took too long; None: it was not
     complete: bool = True  # whether everything that was examined could be read, decoded and parsed
 
     @property

@@ -116,7 +116,7 @@ def extract(
                 # Something is damaged: read one by one to find which members, and why.
                 written, sizes, failed = zip(*(alone(place) for place, _, _ in task.members), strict=True)
                 return sum(written), sum(sizes), [one for part in failed for one in part]
-        return alone(task)
+        return alone(task)  # the place of one member
 
     keep_freed_memory()  # buffers of batches are allocated again without new pages from the system
     if names is None and jobs == 1:
@@ -207,10 +207,12 @@ _Task = int | _LookupFailure | _LargeMember | _Batch
 
 def _plan(archive: MemberArchive, chosen: list[str], jobs: int) -> Iterator[_Task]:
     """Tasks for all chosen members; small ones are batched in the order of their bytes."""
-    stored_together = archive.stored_ranges(chosen)
-    if stored_together is not None and _in_order(*stored_together[1:]):
-        yield from _plan_in_order(chosen, *stored_together)
-        return
+    stored_together = archive.stored_ranges(chosen)  # None unless all are stored as they are, in one source
+    if stored_together is not None:
+        source, starts, ends = stored_together
+        if _in_order(starts, ends):
+            yield from _plan_in_order(chosen, source, starts, ends)
+            return
     others: list[_Task] = []
     small = sorted(_locate(archive, chosen, others), key=itemgetter(0, 1, 2))
     large = [task for task in others if isinstance(task, _LargeMember)]
@@ -241,8 +243,9 @@ def _locate(
     streams: dict[Reader, _Stream] = {}
     for place, name in enumerate(chosen):
         task: _Task = place  # unless it is found in a stream, the member is handled alone
+        # `found`: how to read the source or the decoded stream, and the member's range in that.
         try:
-            stored = archive.stored_range(name)
+            stored = archive.stored_range(name)  # (source, start, end); None: it has to be decoded
             found = archive.decoded_range(name) if stored is None else (stored[0].read_range, *stored[1:])
         except ExhumeError as error:
             found, task = None, _LookupFailure(place, error)

@@ -42,7 +42,8 @@ class FindingsByPlace:
         stored = Span(place.source, place.start, place.end)
         if stored not in self._within:
             # Those whose span is the same stored bytes, narrowed to a part of the payload.
-            of_it = (one for one in self.near(stored, first=False) if one[1]._replace(payload=None) == stored != one[1])
+            found = self.near(stored, first=False)
+            of_it = ((one, span) for one, span in found if span._replace(payload=None) == stored != span)
             self._within[stored] = _FindingRanges(of_it, _range)
         return self._within[stored]
 
@@ -85,10 +86,10 @@ class _FindingRanges:
 
         `first`: whether findings about the whole file belong to this section; None if there are none (in a payload).
         """
-        place = self._range(section)
+        place = start, stop = self._range(section)
         # Those that end before the section are at the front of the list, those that start after it at its end; those
         # about the whole file, whose range is (0, 0), are the very first.
-        candidates = range(0 if first else bisect_left(self._ends, place[0]), bisect_right(self._starts, place[1]))
+        candidates = range(0 if first else bisect_left(self._ends, start), bisect_right(self._starts, stop))
         near = filter(
             lambda one: touches(self._range(one[1]), place, first=first), map(self.found.__getitem__, candidates)
         )
@@ -130,7 +131,8 @@ def touches(span: tuple[int, int], section: tuple[int, int], *, first: bool | No
     """Whether a range of the same file or payload overlaps a section, or, if it is empty, is inside it."""
     if span == (0, 0) and first is not None:  # about the file as a whole, wherever it starts
         return first
-    return (span[0] < section[1] and span[1] > section[0]) or section[0] <= span[0] == span[1] <= section[1]
+    (start, end), (begin, stop) = span, section
+    return (start < stop and end > begin) or begin <= start == end <= stop
 
 
 def _holds(outer: Span, inner: Span) -> bool:

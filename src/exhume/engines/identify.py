@@ -104,9 +104,11 @@ def certain(source: Source | Tree) -> Identification | None:
     """
     if isinstance(source, Tree):
         return None
-    signed = [(d, s) for d in formats().values() for s in d.signatures if s.offset >= 0]
-    head = source.read_up_to(0, max((s.offset + len(s.magic) for _, s in signed), default=0))
-    for id in {d.id: None for d, s in signed if head[s.offset :].startswith(s.magic)}:  # each format once, in order
+    # The signatures at a known offset from the start.
+    signed = [(known.id, one) for known in formats().values() for one in known.signatures if one.offset >= 0]
+    head = source.read_up_to(0, max((one.offset + len(one.magic) for _, one in signed), default=0))
+    matching = (id for id, one in signed if head[one.offset :].startswith(one.magic))
+    for id in dict.fromkeys(matching):  # each format once, in order
         candidate: Identification | None = get_format(id).hook("probe")(source)
         if candidate is not None and candidate.confidence >= 1.0:
             return candidate

@@ -129,7 +129,7 @@ class Payloads:
             if data is not None:
                 return data[start : start + size]
             stop = min(start + size, self._sizes[number])
-            windows = range(start // WINDOW, -(-stop // WINDOW))
+            windows = range(start // WINDOW, -(-stop // WINDOW))  # those that `[start, stop)` touches
             found = b"".join(self._window(number, section, index) for index in windows)
             return found[start % WINDOW : start % WINDOW + max(0, stop - start)]
 

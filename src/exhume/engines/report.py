@@ -246,7 +246,7 @@ class _ReportBuild:
             return  # no piece is certain to be of this format: a LevelDB table without a shard is not a bundle's
         number = len(self.case.groups) + 1
         # The piece with the most references, such as a manifest, names the archive.
-        first = max(pieces, key=lambda one: len(one[1].refers))[1]
+        _, first = max(pieces, key=lambda one: len(one[1].refers))
         numbers = [found.number for found, _ in pieces]
         group = Group(number, format, first.archive, first.basis, numbers, f"group-{number}")
         self.case.groups.append(group)

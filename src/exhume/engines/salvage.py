@@ -187,15 +187,15 @@ def compare(report: SalvageReport, path: Path, mode: SalvageMode, limits: Limits
         finding = Finding.from_error(error)
         return [] if any(one.is_problem for one in report.findings) else [finding]
     # Different counts, or else different digests.
-    pair = (recovered, report.read_back) if report.read_back != recovered else (report.digest, digest)
-    if pair[0] == pair[1]:
+    expected, actual = (recovered, report.read_back) if report.read_back != recovered else (report.digest, digest)
+    if expected == actual:
         return []
     difference = WriterError(
         f"{described.units[0]} in the output are not those recovered",
         code="EX-708",
         span=Span(str(path), 0, 0),
-        expected=pair[0],
-        actual=pair[1],
+        expected=expected,
+        actual=actual,
     )
     return [Finding.from_error(difference)]
 

@@ -93,6 +93,7 @@ def walk_tree(root: Tree, recognize: Callable[[Tree], str | None]) -> Iterator[W
                     yield owner
         folders = []
         for entry, kind in entries:
+            # Its path below the root, below the archive that owns it, and in `tree`.
             path, below, inside = (f"{base}/{entry}" if base else entry for base in (folder, within, place))
             if kind == "directory" and apart:  # it gets a tree of its own
                 folders.append(_Folder(path, owner, below))

@@ -149,7 +149,7 @@ def exporter(kind: type[TableFile]) -> Exporter:
         """
         report = ExportReport()
         jobs = options.get("jobs", 1)
-        if kind.maps and archive.wide_tables and not columns:
+        if kind.maps and archive.wide_tables and not columns:  # chosen columns are columns however many there are
             options["widest"] = wide.WIDEST
         tables = archive.arrow_tables(columns=columns or None, losses=report.lost, **options)
         if len(tables) == 1:
@@ -293,7 +293,7 @@ def file_names(tables: Mapping[str, Callable[[], Any]], suffix: str) -> dict[str
     """A safe file name for each table: its name with `_` for everything unusual, numbered when two are alike."""
     out: dict[str, Callable[[], Any]] = {}
     taken: set[str] = set()
-    numbers: dict[str, int] = {}
+    numbers: dict[str, int] = {}  # the last number of each name; both are compared in small letters
     for table, make in tables.items():
         base = re.sub(r"[^A-Za-z0-9.-]+", "_", table).strip("_.")[:100] or "table"
         name, number = f"{base}.{suffix}", numbers.get(base.lower(), 1)

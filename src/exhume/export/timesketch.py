@@ -89,7 +89,7 @@ def export(
     tables = archive.arrow_tables(losses=report.lost, **options)
     schemas = {name: make().schema for name, make in tables.items()}
     known = list(dict.fromkeys(field for schema in schemas.values() for field in schema.names))
-    time_column = _split(time)[0] if time else None
+    time_column, _ = _split(time) if time else (None, None)
     _check_columns([*(columns or ()), *filter(None, (time_column, message))], known)
     # The columns that become fields; that of the message has a field of its own.
     chosen = [name for name in known if (columns is None or name in columns) and name != (message or "message")]

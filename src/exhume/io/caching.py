@@ -33,7 +33,8 @@ class Lru(Generic[K, V]):
             if found is None:
                 return None
             self._items.move_to_end(key)
-            return found[0]
+            value, _ = found
+            return value
 
     def put(self, key: K, value: V, cost: int = 1) -> None:
         """Store a value, replacing the previous one; a value that costs more than the limit is dropped at once."""
@@ -41,16 +42,18 @@ class Lru(Generic[K, V]):
         with self._lock:
             old = self._items.pop(key, None)
             if old is not None:
-                self._held -= old[1]
-                if old[0] is not value:
-                    gone.append(old[0])
+                before, paid = old
+                self._held -= paid
+                if before is not value:
+                    gone.append(before)
             self._items[key] = (value, cost)
             self._held += cost
             if cost > self.limit:  # evict only this item: evicting all others would not make it fit
-                gone.append(self._items.pop(key)[0])
+                del self._items[key]
+                gone.append(value)
                 self._held -= cost
             while self._held > self.limit:
-                oldest, paid = self._items.popitem(last=False)[1]
+                _, (oldest, paid) = self._items.popitem(last=False)
                 self._held -= paid
                 gone.append(oldest)
         self._dropped(gone)
@@ -61,8 +64,9 @@ class Lru(Generic[K, V]):
             found = self._items.pop(key, None)
             if found is None:
                 return None
-            self._held -= found[1]
-            return found[0]
+            value, cost = found
+            self._held -= cost
+            return value
 
     def clear(self) -> None:
         """Drop everything."""

@@ -101,7 +101,8 @@ def remove(folder: OpenFolder, name: str | bytes) -> None:
 def replace(folder: OpenFolder, name: str, by: str) -> None:
     """Rename the file `by` to `name`, replacing the file of that name.  Raises `OSError`."""
     new, at = _place(folder, by)
-    os.replace(new, _place(folder, name)[0], src_dir_fd=at, dst_dir_fd=at)
+    old, _ = _place(folder, name)
+    os.replace(new, old, src_dir_fd=at, dst_dir_fd=at)
 
 
 def _place(folder: OpenFolder, name: str | bytes) -> tuple[str | bytes, int | None]:

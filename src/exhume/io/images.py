@@ -122,7 +122,7 @@ def split_set(path: str) -> SplitSet:
     named = _NUMBERED.fullmatch(path) or _LETTERED.fullmatch(path)
     if named is None or _size(path) < 0:
         return SplitSet()
-    # The first piece has the lowest suffix that exists; any other file is read alone.
+    # Suffixes count from 0 or 1, or from a.  The first piece has the lowest that exists; any other file is read alone.
     stem, suffix = named.groups()
     width = len(suffix)
     firsts = ("0" * width, "1".rjust(width, "0")) if suffix.isdigit() else ("a" * width,)

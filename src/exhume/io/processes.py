@@ -49,7 +49,9 @@ def map_processes(function: Callable[[T], R], items: Iterable[T], jobs: int = 1)
         return
     workers = _Workers(function, call)
     try:
-        yield from map_ordered(workers.call, items, 1 + FEEDERS * (jobs - 1), ahead=2 * FEEDERS * jobs, leave=True)
+        # This thread computes itself; `FEEDERS` others feed each of the other processes.
+        threads = 1 + FEEDERS * (jobs - 1)
+        yield from map_ordered(workers.call, items, threads, ahead=2 * FEEDERS * jobs, leave=True)
     finally:
         workers.close()
 

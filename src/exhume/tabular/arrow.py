@@ -136,7 +136,9 @@ def rebatched(
     gathered = _batch_slices(((0, *piece) for piece in pieces), batch_rows)  # 0: the key of the only table
 
     def joined(found: tuple[Any, list[Any]]) -> Any:
-        batch = _joined(found[1])
+        """Join the slices of one batch, and form it."""
+        _, held = found
+        batch = _joined(held)
         return batch if form is None else form(batch)
 
     return map_ordered(joined, gathered, jobs)

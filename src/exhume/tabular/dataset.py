@@ -88,7 +88,7 @@ def _end_scans() -> None:
     scans = list(_SCANS)
     for scan in scans:
         scan.end()
-    for _ in range(10):  # Arrow requests no batch while no one takes any, so it may never know
+    for _ in range(10):  # not until all know: Arrow requests no batch while no one takes any, so it may never know
         if all(scan.ended for scan in scans):
             break
         time.sleep(_STEP_S)

@@ -194,7 +194,8 @@ class AppendOnlyLog:
                 "the file does not end with a complete record: remove what follows the last one, or name another file",
                 span=self._span(end),
             )
-        return tail[:-1].rpartition(b"\n")[2]
+        _, _, line = tail[:-1].rpartition(b"\n")
+        return line
 
     def append(self, make: Callable[[bytes | None], bytes]) -> None:
         """Append the line that `make` returns for the last one, and wait for the disk.  Raises `WriterError`."""

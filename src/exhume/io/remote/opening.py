@@ -254,7 +254,7 @@ def open_url(
 ) -> Source | Tree:
     """The source or tree of an fsspec URL (chained URLs included).
 
-    With `size`, an HTTP or S3 object is not requested its size first: the first answer has to agree.  Otherwise
+    With `size`, no request is made for the size of an HTTP or S3 object: the first answer has to agree.  Otherwise
     one request returns the size and the head (with `tail_first`, the tail).  An HTTP URL that ends in `/` is a
     directory, read by the server's index pages.
 

@@ -325,7 +325,7 @@ class ReadAhead:
                 _hold(run, 0, b"")
             elif end - start < SMALL_READ:
                 _hold(run, start, data)  # also what was just read: it may be examined again
-            else:
+            else:  # of a large read, what was fetched last, which may go beyond it
                 _hold(run, first - len(parts[-1]), parts[-1])
             return data[: end - start]
 

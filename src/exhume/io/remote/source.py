@@ -70,7 +70,7 @@ class RequestedSpans:
 
     def _find(self, start: int, stop: int) -> tuple[int, int, int, int]:
         """Return the indexes `[low, high)` of spans that a range touches, and (start, end) of their union with it."""
-        first, last = start // _BLOCK * _BLOCK, -(-stop // _BLOCK) * _BLOCK
+        first, last = start // _BLOCK * _BLOCK, -(-stop // _BLOCK) * _BLOCK  # rounded down, and up
         low, high = bisect_left(self._stops, first), bisect_right(self._starts, last)
         if low < high:
             first, last = min(first, self._starts[low]), max(last, self._stops[high - 1])
@@ -116,7 +116,7 @@ class RemoteSource(Source):
         allow_full_download: bool = False,
         pace: AdaptiveConcurrency | None = None,
     ) -> None:
-        """Take an object whose entry `info` is known: `size` is required, and `edge` may have its first or last bytes.
+        """Take an object whose entry `info` is known: `size` is required; `edge` is (offset, bytes) of an end.
 
         `path` is how `fs` knows the object, `name` is for messages; `pace` is the number of requests in flight, if it
         is shared.  Raises `RangeNotSupportedError` without a usable size.
@@ -182,10 +182,10 @@ class RemoteSource(Source):
         with self._edge_locks[end > HEAD]:  # that of the head or the tail: requested once, however many want it
             kept = self._cached_edge(offset, end)
             if kept is None:
-                edge = (0, HEAD) if end <= HEAD else (self._size - TAIL, self._size)
-                data = self._fetch_checked([edge])[0]
-                self._edges.append((edge[0], data))
-                kept = data[offset - edge[0] : end - edge[0]]
+                first, last = (0, HEAD) if end <= HEAD else (self._size - TAIL, self._size)
+                (data,) = self._fetch_checked([(first, last)])
+                self._edges.append((first, data))
+                kept = data[offset - first : end - first]
             return kept
 
     def _read_whole(self) -> bytes:

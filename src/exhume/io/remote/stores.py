@@ -197,11 +197,14 @@ class S3Source(_AsyncSource):
             async with answer["Body"] as stream:
                 data = await stream.read()
             edge = _edge_span(answer.get("ContentRange", ""), tail)
-            if edge is None or len(data) != edge[1] - edge[0]:
+            if edge is None:
+                return None
+            start, end, size = edge
+            if len(data) != end - start:
                 return None
             written = answer.get("LastModified")
             facts = {"ETag": answer["ETag"], "VersionId": answer.get("VersionId"), "modified": written}
-            return {"size": edge[2], **facts, "edge": (edge[0], data)}
+            return {"size": size, **facts, "edge": (start, data)}
 
         found: Mapping[str, Any] | None = attempt(lambda: sync(fs.loop, get), name)
         return found
@@ -242,7 +245,8 @@ class GcsSource(_AsyncSource):
 
         async def get() -> Mapping[str, Any] | None:
             """Request the edge of the object; returns its size, identity and these bytes, or None if there are none."""
-            if not fs.split_path(path)[1]:  # no key: the path is a bucket
+            _, key, *_ = fs.split_path(path)
+            if not key:  # the path is a bucket
                 return None
             try:
                 headers, data = await fs._call(  # noqa: SLF001 - the only way to credentials and sessions
@@ -253,9 +257,12 @@ class GcsSource(_AsyncSource):
                     raise
                 return None  # missing, empty, or not an object: a request for its metadata reports which
             edge = _edge_span(headers.get("Content-Range", ""), tail)
-            if edge is None or len(data) != edge[1] - edge[0]:
+            if edge is None:
                 return None
-            return {"size": edge[2], **_generation(headers), "edge": (edge[0], data)}
+            start, end, size = edge
+            if len(data) != end - start:
+                return None
+            return {"size": size, **_generation(headers), "edge": (start, data)}
 
         found: Mapping[str, Any] | None = attempt(lambda: sync(fs.loop, get), name, again=False)
         return found
