@@ -205,8 +205,9 @@ class _Audit:
             if isinstance(node, ast.ClassDef):  # names that a class declares are attributes, not variables
                 self.inner.update(map(id, node.body))
                 self.inner.update(id(name) for one in node.body if isinstance(one, ast.Assign) for name in one.targets)
-            elif isinstance(node, ast.AnnAssign) and node.value is None:
+            elif isinstance(node, ast.AnnAssign) and node.value is None:  # `name: type` alone binds nothing
                 self.inner.add(id(node.target))
+        # First all names that the module binds, since code may use a name before the line that binds it.
         for node in nodes:
             if (bind := _BINDS.get(type(node))) is not None:
                 bind(self, node)
@@ -307,13 +308,13 @@ class _Audit:
         known: Iterable[str]
         if level == 0:
             known = IMPORTS.get(module or "", ())
-        elif level == 1 and module is None:
+        elif level == 1 and module is None:  # `from . import x`
             known = self.modules
         elif level == 1 and module == "_layout":
             known = HELPERS
         elif level == 1 and module == "_given":
             known = GIVEN
-        elif level == 1 and module == "_plain":
+        elif level == 1 and module == "_plain":  # the readers that record no positions
             known = self.modules
         else:
             known = self.readers if level == 1 and module in self.modules else ()
@@ -322,6 +323,7 @@ class _Audit:
 
     def _is_attribute(self, of: ast.expr, name: str) -> bool:
         """Return whether the attribute `name` of `of` is one that generated code may use."""
+        # `native` is exhume's own compiled code, or None: it has functions only.
         if isinstance(of, ast.Name) and of.id == "native":
             return True
         if isinstance(of, ast.Name) and self._is_module(of.id):

@@ -108,7 +108,7 @@ class SpecificationRows:
             del first
             yield held.pop()
             yield from batches
-        for path, why in list(self.tabulator.unread.items())[stated:] if warns else ():
+        for path, why in list(self.tabulator.unread.items())[stated:] if warns else ():  # those added since
             warnings.warn(f"null: {path}: {why}", UnreadWarning, stacklevel=2)
 
     def _streamed(self, rows: int) -> tuple[Tabulator, Iterator[Any]] | None:
@@ -127,7 +127,7 @@ class SpecificationRows:
         return tabulator, self._read(read, tabulator, rows)
 
     def _read(self, read: Any, tabulator: Tabulator, rows: int) -> Iterator[Any]:
-        """Record batches of at most `rows` rows, from the reader `read`, which pauses at the list.
+        """Yield record batches of at most `rows` rows, from the reader `read`, which pauses at the list.
 
         Raises `ExhumeError` for data that does not fit.
         """
@@ -205,7 +205,8 @@ class SpecificationRows:
             if index:
                 if value is None or int(index) >= len(value):
                     raise EntryNotFoundError(f"no element {index}", field_path=self.path)
-                value, field = value[int(index)], None
+                value, field = value[int(index)], None  # an element is not a repeated field
+        # What `_STEP` does not match is left: the path is not one of names and indexes.
         if field is None or not field.repeat or _STEP.sub("", self.path).strip("."):
             raise EntryNotFoundError("the field is not repeated", field_path=self.path)
         return field, value if value is not None else []

@@ -375,6 +375,7 @@ class SectionMap(Sequence[Section]):
             # Bytes before the section are a gap; bytes before `at` were claimed by the last one.
             if start > at:
                 self._gap(source, at, min(start, file_end))
+            # Runs that overlap were split into sections above; an empty section claims no byte.
             elif start < min(at, end) and isinstance(last, Section) and isinstance(part, Section):
                 self.overlaps.append(Overlap(last, part, Span(source.name, start, min(at, end))))
             self._push(part, nested)

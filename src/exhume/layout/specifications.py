@@ -160,7 +160,7 @@ def _enum_docs(around: Sequence[Mapping[str, Any]]) -> dict[str, dict[int, Field
 
 
 def _number(key: Any) -> int:
-    """The number of a key of an enum; the compiler is imported for those that are not decimal."""
+    """Return the number of a key of an enum; the compiler is imported for those that are not decimal."""
     if str(key).isdecimal():
         return int(key)
     from exhume.compiler.front.model import enum_key
@@ -280,7 +280,7 @@ def _yaml(value: Any) -> str:
 
 
 def reaches_out(kind: Kind) -> bool:
-    """Whether a field of this kind may be a structure with fields outside of its own bytes."""
+    """Return whether a field of this kind may be a structure with fields outside of its own bytes."""
     from exhume.compiler.front.kinds import structures
 
     return any(_reaches_out(one.type) for one in structures(kind))

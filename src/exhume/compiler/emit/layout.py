@@ -16,8 +16,8 @@ and for bytes from their start; None without an extension), `_accepts` (for each
 `_fields` (names of `seq` and `params`), and `_inside` (whether it may be in another structure of its specification).
 `Table` is the base class of `XColumns`, the columns of a list of structures X: an array for each field.  Its `_scan` is
 the generated function that reads them, such as `scan_entry`.  `_where` of a list of rows is what `columns_of` needs to
-read it as columns.  `collects`: whether the garbage collector
-was on before.  `again` is a second budget of a reading, for lists that are read again.
+read it as columns.  `collects`: whether the garbage collector was on before.  `again` is a second budget of a reading,
+for lists that are read again.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ class OutwardScan(Scan):
         self.constants: dict[ex.Expr, str] = {}
         """Variables with the fields of structures around the rows, by the expressions that lead to these fields."""
         self.failures = 0
-        """Number of cases of choices that turned out to have no columns."""
+        """Number of cases of choices in the row that turned out to have no columns (`wide` counts and limits them)."""
         self.lasts: dict[str, str] = {}
         """By list, the code that tests whether the row just read is its last."""
 
@@ -42,7 +42,11 @@ class OutwardScan(Scan):
         inner.within = field
 
     def arguments_around(self) -> list[tuple[str, str]]:
-        """Return names and annotations of the arguments with which the reader of rows gets what is around them."""
+        """Return names and annotations of the arguments with which the reader of rows gets what is around them.
+
+        These are the structure around the list (`above`), the root, whether the structures around decide for big-endian
+        numbers (`big`), and which condition ends the list (`until`, see `row_ends`).
+        """
         bases = {steps[0] for one in self.constants if (steps := _steps(one)) is not None}
         found = [("above", "object | None = None")] if "_parent" in bases else []
         found += [("root", f"{self.type.root.class_name} | None = None")] if "_root" in bases else []
@@ -68,7 +72,10 @@ class OutwardScan(Scan):
                     continue
 
     def row_ends(self) -> list[str]:
-        """Return the statements after each row that end a list with the last of its rows."""
+        """Return the statements after each row that end a list with the last of its rows.
+
+        The argument `until` of the reader is the number of the list in `lasts`, from 1 on; 0: a list without condition.
+        """
         out = Lines()
         for number, code in enumerate(self.lasts.values(), 1):
             with out.block(f"if until == {number} and ({code}):"):
@@ -79,7 +86,7 @@ class OutwardScan(Scan):
         """Return statements before the loop over the rows: they read the values that all rows share, and find the byte
         order.
         """
-        lines, self.lines = self.lines, Lines()
+        lines, self.lines = self.lines, Lines()  # `_decide_order` emits to `self.lines`
         self._decide_order()
         decided, self.lines = self.lines.lines, lines
         out = Lines()
@@ -134,12 +141,14 @@ class OutwardScan(Scan):
         # Follow `_parent` and `_root` outward as long as they stay in the row.
         while steps and steps[0] in ("_parent", "_root"):
             if steps[0] == "_parent" and here.outer is not None and here.within is not None:
+                # `_parent` is the structure around this one, unless the field has a key `parent`, or the structure is
+                # of another specification.
                 if "parent" in here.within.raw or here.type.root is not here.outer.type.root:
                     raise UnsupportedError("a structure with a parent of a different type has no columns")
                 here = here.outer
             elif steps[0] == "_root" and (found := here.own_root()) is not None:
                 here = found
-            else:
+            else:  # the path leaves the row here: the value is read once, before the rows
                 return here.known_before(steps), ATOM
             steps = steps[1:]
         if not steps:
@@ -147,7 +156,7 @@ class OutwardScan(Scan):
         return here._code(_path(steps), ATOM), ATOM  # noqa: SLF001 - its own kind
 
     def own_root(self) -> OutwardScan | None:
-        """Return the root of the structure if that is the row or inside it; None if it is outside.
+        """Return the root of the structure if that is the row or inside it; None if it is outside of the row.
 
         Raises `UnsupportedError` if it may be either.
         """
@@ -170,6 +179,7 @@ class OutwardScan(Scan):
         if self.outer is not None and steps[0] == "_parent":
             raise UnsupportedError("a structure with a parent of a different type has no columns")
         row = self.row
+        # Each step but the last leads to a structure of a known type.
         for number in range(1, len(steps)):
             kind = row.type.kind_of(_path(steps[:number]))
             if not isinstance(kind, Structure) or kind.type.opaque:

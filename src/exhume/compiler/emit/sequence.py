@@ -53,7 +53,7 @@ class SequenceReader(Statements):
 
         Raises `UnsupportedError` with the field that is not supported.  (Overridden methods may return False.)
         """
-        shares = self.type.root.model.shares
+        shares = self.type.root.model.shares  # whether structures may begin within a byte
         self.counts: bool = shares or (self.foreign and (self._asks_for_the_end() or self._bits_continue()))
         if self.counts:
             self.lines.add("bit = at * 8 - io.left" if shares else "bit = at * 8")
@@ -106,6 +106,7 @@ class SequenceReader(Statements):
         condition, model = self.type.seq[number].condition, self.type.root.model
         if condition is None or not self.foreign or not self.joins_optional or self.counts:
             return []
+        # A condition that depends on the position in the stream may change from field to field.
         if not {"_io", *(model.moving or ()), *model.drifting}.isdisjoint(words(condition)):
             return []
         same = itertools.takewhile(
@@ -227,6 +228,7 @@ class SequenceReader(Statements):
         # Instances count as `eof`, as they may use it.
         asked = {"eof"} | {one.id for one in self.type.instances.values()}
         exprs = [expr for one in self.type.seq for expr in expressions(one)]
+        # A list up to the end tests for it before each element, even where bits of a byte are unread (`begun`).
         repeats = any(
             one.repeat == "eos" and bit_order(one.value_kind) is None and begun(self.type)[number]
             for number, one in enumerate(self.type.seq)
@@ -239,6 +241,7 @@ class SequenceReader(Statements):
     def _bits_continue(self) -> bool:
         """Return whether bits may continue where others ended, because the fields between them may be empty."""
         bits = [bit_order(one.value_kind) is not None for one in self.type.seq]
+        # A bit field after another kind of field, before which bits may be unread.
         return any(
             here and not last and begun(self.type)[number]
             for number, (last, here) in enumerate(itertools.pairwise(bits), 1)

@@ -183,7 +183,7 @@ def _meta(meta: Mapping[str, Any], where: str) -> None:
         _scalar(endian.get("switch-on"), f"{where}: endian")
         if not set(_mapping(endian.get("cases"), f"{where}: endian").values()) <= {"le", "be"}:
             raise UnsupportedError("`endian` is `le` or `be` in every case", where)
-        endian = None
+        endian = None  # checked: the rest is for a single byte order
     if endian not in (None, "le", "be") or meta.get("bit-endian") not in (None, "le", "be"):
         raise UnsupportedError("`endian` and `bit-endian` are `le` or `be`", where)
     if "encoding" in meta:
@@ -227,11 +227,13 @@ def _enum(raw: Mapping[str, Any], where: str) -> None:
         raise UnsupportedError("two values have the same name", where)
 
 
-# Keys that a field may have whatever its type, with a terminator, of bytes, of a computed or a placed instance.
+# Keys that a field may have: whatever its type; with a terminator; of bytes.
 _EVERY = frozenset(("id", "doc", "doc-ref", "type", "if", "repeat", "repeat-expr", "repeat-until", "valid"))
 _MARKED = frozenset(("terminator", "consume", "include", "eos-error"))
 _BYTES = frozenset(("size", "size-eos", "pad-right", "process")) | _MARKED
+# Types of integers, floats and bit fields.
 _NUMBER = re.compile(r"[us][1248](le|be)?|f[48](le|be)?|b[0-9]+(le|be)?")
+# All keys of an instance that is computed, and the keys that one with a position has besides those of a field.
 _VALUE_KEYS = frozenset(("value", "if", "enum", "doc", "doc-ref"))
 _PLACE_KEYS = frozenset(("pos", "io"))
 
@@ -244,7 +246,7 @@ def _keys_of(raw: Mapping[str, Any]) -> frozenset[str]:
     if type is None:
         return _EVERY | ({"contents", "size"} if "contents" in raw else _BYTES) | {"parent"}
     if not isinstance(type, str):
-        return KNOWN
+        return KNOWN  # `_kind` refuses the type
     if _NUMBER.fullmatch(type.strip()):
         return _EVERY | _MARKED | {"enum"}
     if type.strip() in ("str", "strz"):
@@ -255,7 +257,7 @@ def _keys_of(raw: Mapping[str, Any]) -> frozenset[str]:
 def _keys_of_instance(raw: Any) -> frozenset[str]:
     """Return the keys that an instance may have: computed ones (`value`) have no others that read data."""
     if not isinstance(raw, Mapping):
-        return KNOWN
+        return KNOWN  # the caller refuses it (`_mapping`)
     return _VALUE_KEYS if "value" in raw else _keys_of(raw) | _PLACE_KEYS | {"value"}
 
 
@@ -274,7 +276,7 @@ def _field(raw: Mapping[str, Any], where: str, taken: set[str], known: frozenset
         if key in raw and not isinstance(raw[key], bool):
             raise UnsupportedError(f"`{key}` is true or false", where)
     _repeat(raw, where)
-    _kind(raw.get("type"), where, stored=known is not _PARAM_KEYS)
+    _kind(raw.get("type"), where, stored=known is not _PARAM_KEYS)  # parameters alone have these keys
     if "enum" in raw and (not isinstance(raw["enum"], str) or ENUM.fullmatch(raw["enum"]) is None):
         raise UnsupportedError(f"{raw['enum']!r:.60} is not the name of an enum", where)
     if "encoding" in raw:
@@ -286,7 +288,7 @@ def _field(raw: Mapping[str, Any], where: str, taken: set[str], known: frozenset
 
 
 def _check_exclusions(raw: Mapping[str, Any], where: str) -> None:
-    """Check that no two keys are given that exclude each other."""
+    """Check that no two keys are given that exclude each other, and that the documentation is text."""
     for one, other in (("contents", "valid"), ("size", "size-eos")):
         if one in raw and raw.get(other, False) is not False:
             raise UnsupportedError(f"`{one}` and `{other}` exclude each other", where)

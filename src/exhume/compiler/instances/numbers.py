@@ -91,7 +91,7 @@ class Numbers(Draft):
                 return self.chance.choice((127, 128, 129))  # from 128 on, a variable-length number has two bytes
             above = 4 if is_count else 12
             return self.chance.integer(low, min(high, low + (2 if self.small else above)))
-        if "index" in use.roles:
+        if "index" in use.roles:  # -1 too, if the number can have a sign
             return self.chance.integer(max(low, -1), max(low, -1, min(high, last_before)))
         if near and sixteenth < 12:
             return self.chance.choice(near)

@@ -113,7 +113,10 @@ def packed(kind: Integer | SimpleKind, value: Any) -> bytes:
 
 
 _ROLES = {"size": "size", "repeat-expr": "count", "pos": "place", "value": "value"}
-"""Roles of the values of some keys; those of all other keys are choices."""
+"""Roles of the values of some keys; those of all other keys are choices.
+
+`value` is none of its own: the fields in it get the roles of the computed instance (`_Flow`).
+"""
 
 
 @dataclass(slots=True)

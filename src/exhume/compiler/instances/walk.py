@@ -265,7 +265,8 @@ class Walk(Evaluator):
     def structure(self, kind: Structure, scope: Scope, stream: Stream, at: int) -> tuple[Node, int]:
         """Read a structure; return it and its end."""
         type, above = kind.type, scope.node
-        root = above.root or above if type.root is above.type.root and type.parent is not None else None
+        # None: the structure is a root itself, of another specification or of this one (whose root type it has).
+        root = (above.root or above) if type.root is above.type.root and type.parent is not None else None
         node = Node(type, scope.path, stream, above, root)
         for param, given in zip(type.params, kind.arguments, strict=True):
             node.values[param.id] = self.ask(given, param, scope)

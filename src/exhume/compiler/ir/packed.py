@@ -122,7 +122,7 @@ def packed_rows(field: Field) -> PackedRows | None:
     orders = {byte_order(one.value_kind) for one in fields} - {None}
     if len(orders) > 1 or len(fields) > MOST_VALUES:
         return None
-    rows = PackedRows(row, 0, own=field.size is not None)
+    rows = PackedRows(row, 0, own=field.size is not None)  # for `used`; the size follows
     size = _number(field.size) if rows.own else rows.used
     # Rows without gaps between them may be read as columns, which is faster.
     if size is None or size < rows.used or (size == rows.used and kind.type.raw.get("-columns")):

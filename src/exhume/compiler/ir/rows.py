@@ -271,6 +271,7 @@ def is_list_of_rows(field: Field, model: Model) -> bool:
         return False
     # A size may not depend on the element or on the position, and an element in a stream of its own may not be checked.
     size = set() if field.size is None else words(field.size)
+    # (`moving` is None: no expression needs the position in the stream.)
     sized = model.moving is None and field.repeat != "until" and {"valid", "parent"}.isdisjoint(field.raw)
     alike = CODED.isdisjoint(field.raw) and (field.size is None or sized)
     return alike and size.isdisjoint(("_", "_index", "_io"))

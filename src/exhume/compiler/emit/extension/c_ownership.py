@@ -13,8 +13,8 @@ In the functions, `self` is a structure, `of` the same as an `Owned`, `one` anyt
 structure that another one refers to uncounted, `p` goes through the fields, and `deep` counts structures and lists
 within each other.  `met` counts uncounted references that were found in a tree: if there are as many as are `lent`,
 nothing outside refers to the structure.  `examined` has a bit for each field that may contain structures, as `fields`
-has for those from `p` on.  `tree_dealloc` is called with
-a reference count of 0, which becomes 1 where the structure has to be used again.  `WAITING` structures wait at most.
+has for those from `p` on.  `tree_dealloc` is called with a reference count of 0, which becomes 1 where the structure
+has to be used again.  `WAITING` structures wait at most.
 """
 
 from __future__ import annotations
