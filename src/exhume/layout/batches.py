@@ -73,6 +73,15 @@ class Paused(Exception):  # noqa: N818 - nothing is wrong
             raise _moved(found.problem, path, 0)
         return found
 
+    def _continues(self, at: int, index: int) -> bool:
+        """Return whether another element is expected at `at`: by the number of elements, or up to the end.
+
+        With a condition (`last`), each element that does not meet it is followed by another.
+        """
+        if self.many is not None:
+            return index < self.many
+        return self.last is not None or at < self.end
+
     def _by_columns(self, path: str, rows: int) -> Iterator[tuple[Sequence[Any], int]]:
         """Yield batches of columns that `rows` reads, each with its end; single elements if there are no columns.
 
@@ -80,9 +89,9 @@ class Paused(Exception):  # noqa: N818 - nothing is wrong
         `_one_by_one` does.
         """
         assert self.rows is not None
-        at, index, ask = self.at, 0, min(rows, FIRST_ROWS)
-        while index < self.many if self.many is not None else self.last is not None or at < self.end:
-            wanted = ask if self.many is None else min(ask, self.many - index)
+        at, index, estimate = self.at, 0, min(rows, FIRST_ROWS)
+        while self._continues(at, index):
+            wanted = estimate if self.many is None else min(estimate, self.many - index)
             found = self.rows(at, wanted)
             if found is None:
                 yield from self._one_by_one(path, rows, at, index)
@@ -97,8 +106,8 @@ class Paused(Exception):  # noqa: N818 - nothing is wrong
                 raise _moved(found.problem, path, index - len(found))
             if is_last:
                 break
-            if len(found):
-                ask = max(1, min(rows, BATCH_BYTES * len(found) // max(1, found.resume_at - at)))
+            if len(found):  # as many rows as fit `BATCH_BYTES` if they are as long as these
+                estimate = max(1, min(rows, BATCH_BYTES * len(found) // max(1, found.resume_at - at)))
             at = found.resume_at
 
     def _one_by_one(self, path: str, rows: int, at: int, index: int) -> Iterator[tuple[Sequence[Any], int]]:
@@ -109,8 +118,8 @@ class Paused(Exception):  # noqa: N818 - nothing is wrong
         assert self.element is not None
         held: list[Any] = []
         start = at
-        while index < self.many if self.many is not None else self.last is not None or at < self.end:
-            before = at
+        while self._continues(at, index):
+            before = at  # end of the elements in `held`
             try:
                 one, at = self.element(at, index, self.run)
                 # Elements without bytes would repeat without end.

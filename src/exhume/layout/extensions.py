@@ -78,8 +78,8 @@ def options(text: str) -> list[str]:
     given = os.environ.get("EXHUME_NATIVE_FLAGS")
     if given:
         return given.split()
-    care = ["-O2"] if len(text) < LARGE else ["-O1", "-finline-small-functions"]
-    return [*care, "-g0", "-fwrapv"]
+    optimization = ["-O2"] if len(text) < LARGE else ["-O1", "-finline-small-functions"]
+    return [*optimization, "-g0", "-fwrapv"]
 
 
 def key(extension: Extension) -> str:

@@ -159,7 +159,7 @@ class SpecificationRows:
                 if rows is not None:
                     return rows
             # A list of the readers (`Rows`) reads its columns now; None if those of this file have none.
-            rows = self._whole()[1]
+            _, rows = self._whole()
             rows = rows._if_any() if hasattr(type(rows), "_is_compiled") else rows  # noqa: SLF001 - of ours
         except ExhumeError:
             raise

@@ -84,14 +84,15 @@ def described(specification: Specification, value: Any) -> tuple[dict[str, Any],
     Also return whether all of them could be read.
     """
     found: dict[str, Any] = {"fields": {}, "lists": {}}
-    whole = _describe(specification, value, "", found, 2)
+    whole = _describe(specification, value, "", found, depth=2)
     return {key: one for key, one in found.items() if one}, whole
 
 
 def _describe(specification: Specification, value: Any, path: str, found: dict[str, Any], depth: int) -> bool:
     """Add the values of a structure to `found["fields"]`, by path, and the lengths of lists to `found["lists"]`.
 
-    Structures within it are described to `depth` levels.  Return whether all of them could be read.
+    `depth` is the number of levels of structures that are described, including this one.  Return whether all of them
+    could be read.
     """
     type, whole = specification.type_of(value), True
     for field in type.fields() if type is not None else ():

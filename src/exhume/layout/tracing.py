@@ -65,7 +65,7 @@ class Places(Sequence[dict[str, Any]]):
     def end(self, ends: int | None = None, *, even: int = 0, open: bool = False) -> None:
         """Note where one more element ends, how many even ones there are, or (`open`) that one has no known end."""
         if ends is not None:
-            if not self.known & self.mask:
+            if not self.known & self.mask:  # a multiple of `mask + 1`: its start is kept
                 self.begin(self.at)
             self.known += 1
             self.at = ends
@@ -158,6 +158,8 @@ class Places(Sequence[dict[str, Any]]):
 View = bytes | memoryview
 Place = list[Any]
 """Place of a field: its view, start and end in it (None: reading failed), and `[start, end]` of each element."""
+END = 2
+"""Index of the end in a `Place`."""
 
 
 class Traced:
@@ -338,7 +340,7 @@ def keep(value: Traced, error: Exception) -> None:
     """
     places, partials = value.PLACES, value.PARTIALS
     # The field being read is the last one without an end, or whose checks have not passed.
-    open_ = (id for id, place in reversed(places.items()) if place[2] is None or id in partials)
+    open_ = (id for id, place in reversed(places.items()) if place[END] is None or id in partials)
     id = next(open_, None)
     if id is not None:
         _begun(value, error, id, getattr(value, slot(id), None))
@@ -369,10 +371,11 @@ def _refused_end(value: Traced, error: Exception, id: str) -> int | None:
 def _begun(value: Traced, error: Exception, id: str, begun: Any) -> None:
     """Note why the field `id` of `value` was not read completely, and keep the part of it (`begun`) that was."""
     places, partials = value.PLACES, value.PARTIALS
+    # An error with `partial` is that of a structure within the field, which has noted the problem.
     if not hasattr(error, "partial") and id in places:
         problem = f"expected {error.expected}, found {error.found}" if isinstance(error, LayoutError) else str(error)
-        if places[id][2] is None:
-            places[id][2] = _refused_end(value, error, id)
+        if places[id][END] is None:
+            places[id][END] = _refused_end(value, error, id)
         places[id].append(shorten(problem, 160))
     partial = partials.get(id, getattr(error, "partial", None))
     if isinstance(begun, Lazily):

@@ -75,7 +75,7 @@ class Draft(Solver):
         """Forget the results of the pass before; pinned values and sizes stay."""
         self.cells: dict[int, int] = {}  # the bytes that are known, by offset
         self.changed: bool = False  # whether a correction was made, so that another pass is needed
-        self.virtual = OPEN * 8
+        self.virtual = OPEN * 8  # after all positions in streams, also in those whose size is taken to be `OPEN`
         self.placed_now: set[Key] = set()
         """Variables that stay as they are in this pass, because a position or a solution depends on them."""
         self.settled: set[str] = set()  # paths of fields whose bytes were known before they were read
@@ -83,7 +83,10 @@ class Draft(Solver):
         self.owners: dict[tuple[int, int], str] = {}  # path of the first field with this start and size
         self.reasons: dict[str, tuple[ex.Expr, Scope]] = {}  # conditions of optional fields that exist, by path
         self.sizers: dict[str, tuple[ex.Expr, Scope]] = {}  # expressions of sizes, by path
-        self.starts: dict[tuple[str, str], list[int]] = {}  # offsets of structures, by stream and type
+        self.starts: dict[tuple[str, str], list[int]] = {}
+        """Offsets of structures, by path of the stream and name of the type: positions may refer to these
+        (`chosen_place`).
+        """
         self.known.clear()
         self.streams.clear()
         self.computed.clear()
@@ -117,8 +120,9 @@ class Draft(Solver):
                 self.pins[key] = value
                 self.changed = True
             self.placed_now.add(key)
-            if what == "value" and (place := self.known.get(path)) is not None:  # structure and name of the field
-                place[0].values[place[1]] = value
+            if what == "value" and (known := self.known.get(path)) is not None:
+                node, name = known
+                node.values[name] = value
         self.forget()
 
     def resize(self, path: str, size: int) -> None:
@@ -149,6 +153,7 @@ class Draft(Solver):
         If free variables do not suffice, values that were corrected before are changed.
         """
         found = self.solution(expr, scope, wanted) or self.solution(expr, scope, wanted, free=False)
+        # The second attempt may have found values that cannot change any more.
         if found is None or any(
             self.is_fixed(path) if what == "size" else path in self.settled for what, path in found
         ):

@@ -35,6 +35,10 @@ ATTEMPTS = 12
 """Most attempts to draw an instance, each from scratch."""
 
 
+WAITED = 3
+"""Most failed passes in sequence that are followed by corrections only, without drawing anything again."""
+
+
 class NoneDrawnError(Exception):
     """Raised when no instance was found."""
 
@@ -135,7 +139,7 @@ class InstanceBuilder(Structures):
         """Draw the values of `keys` again; but if something was corrected in this pass, first see whether that is
         enough.
         """
-        if self.changed and self.waited < 3:  # corrections alone may not end
+        if self.changed and self.waited < WAITED:  # corrections alone may not end
             self.waited += 1
         else:
             self.waited: int = 0
@@ -282,6 +286,9 @@ def stored(one: ChecksumField, data: bytes, checksums: Checksums) -> bytes:
 TRIED = 60
 """Most attempts to break a rule."""
 
+TRUNCATED = 8
+"""Most attempts to break any rule by truncation, if those failed."""
+
 
 @dataclass(frozen=True, slots=True)
 class Invalid:
@@ -322,7 +329,7 @@ def spoil(type: Type, drawn: DrawnInstance, chance: RandomChoices) -> Invalid:
         except BrokenError as error:
             if (error.path, error.at, error.rule) == (rule.path, rule.start, kind):
                 return Invalid(data, drawn.arguments, error.path, error.at, kind)
-    for _ in range(8 if drawn.data else 0):  # as a last resort, truncate: any rule may then be broken first
+    for _ in range(TRUNCATED if drawn.data else 0):  # any rule may then be broken first
         data = drawn.data[: chance.integer(0, len(drawn.data) - 1)]
         try:
             Walk(data).whole(type, list(drawn.arguments))

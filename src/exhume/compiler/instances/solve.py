@@ -119,7 +119,7 @@ class Solver(Walk):
                     yield from self._variables(of, scope, seen)
             case ex.Choice(condition, then, otherwise):
                 yield from self._variables(condition, scope, seen)
-                for _, branch in self._branches(condition, then, otherwise, scope)[:1]:
+                for _, branch in self._branches(condition, then, otherwise, scope)[:1]:  # the one that now applies
                     yield from self._variables(branch, scope, seen)
             case ex.Index(one, other) | ex.Binary(_, one, other):
                 yield from self._variables(one, scope, seen)
@@ -192,9 +192,10 @@ class Solver(Walk):
             if what == "size" and (stream := self.streams.get(path)) is not None:
                 undo.append((stream, "size", stream.size))
                 stream.size = value
-            elif what == "value" and (place := self.known.get(path)) is not None:
-                undo.append((place[0].values, place[1], place[0].values.get(place[1])))
-                place[0].values[place[1]] = value
+            elif what == "value" and (known := self.known.get(path)) is not None:
+                node, id = known
+                undo.append((node.values, id, node.values.get(id)))
+                node.values[id] = value
             elif what != "size":
                 unseen = True  # the effect on `expr` cannot be known before the value is read
         try:
@@ -488,14 +489,14 @@ def backwards(op: str, by: int, wanted: int, now: int) -> Iterator[int]:
     elif op == "/" and by:  # any of `by` numbers from `first` on
         first = wanted * by
         yield from (now, first, first + by - 1) if now // by == wanted else (first, first + by - 1)
-    elif op == "%" and by and 0 <= wanted < by:
+    elif op == "%" and by and 0 <= wanted < by:  # the number of the same multiple of `by` as `now`, and the least ones
         yield from (now - now % by + wanted, wanted, wanted + by)
     elif op == "<<":
         if wanted >> by << by == wanted:
             yield wanted >> by
-    elif op == ">>":
+    elif op == ">>":  # the least and the greatest
         yield from (wanted << by, (wanted + 1 << by) - 1)
-    elif op == "&":
+    elif op == "&":  # `now` with the bits of `by` replaced, or these bits alone
         yield from (now & ~by | wanted, wanted)
     elif op == "^":
         yield wanted ^ by

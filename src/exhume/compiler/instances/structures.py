@@ -8,13 +8,13 @@ Parameters: `one` is the field that is drawn, `node` the structure that it is in
 
 Inherited: `memo(path, purpose, draw)` returns what was drawn before, or draws it; `chance` draws.  `variables` returns
 what an expression depends on, `solution` values of these that make it right (unless `free`, also of those that are
-determined already); `apply` pins them (`pins`), and `fix_up`
-does all of that.  `room` returns whether bytes fit their stream, which is longer in the next pass if not; `touch` notes
-that it has to contain them; `natural` is the size that its content needs; `sizes`, `grow` and `shrink` change its size;
-it is `stiff` if its size is taken as stated, `pinned` if that cannot change.  `fresh` is an offset apart from all
-others.  `cells` has the known bytes by offset, `known` structure and field of each value by path, `settled` the paths
-whose bytes others decide, `placed_now` the variables that stay in this pass.  `failed` counts impossible corrections by
-path, `read` the structures of the pass.  `small`: draw small values; `changed`: another pass is needed.
+determined already); `apply` pins them (`pins`), and `fix_up` does all of that.  `room` returns whether bytes fit their
+stream, which is longer in the next pass if not; `touch` notes that it has to contain them; `natural` is the size that
+its content needs; `sizes`, `grow` and `shrink` change its size; it is `stiff` if its size is taken as stated, `pinned`
+if that cannot change.  `fresh` is an offset apart from all others.  `cells` has the known bytes by offset, `known`
+structure and field of each value by path, `settled` the paths whose bytes others decide, `placed_now` the variables
+that stay in this pass.  `failed` counts impossible corrections by path, `read` the structures of the pass.  `small`:
+draw small values; `changed`: another pass is needed.
 """
 
 from __future__ import annotations
@@ -40,6 +40,15 @@ FEW_FROM = 200
 
 MOST_STRUCTURES = 600
 """Structures of an instance at which it is given up as too large."""
+
+MOST_DRAWN, MOST_STATED = 4, 8
+"""Most elements of a list whose number is drawn, and of one whose number other values state; fewer within lists."""
+
+MORE_TRIED = 8
+"""Elements of a list, beyond twice the drawn number, after which it is given up that one becomes the last."""
+
+MOST_FAILED = 2
+"""Most failed attempts to make the size of a stream fit its content."""
 
 
 class Structures(StoredValues):
@@ -125,7 +134,8 @@ class Structures(StoredValues):
             # No size is needed yet, and the stated one may change: the content decides.
             if any(self.can_change(key) for key in self.variables(one.size, scope)):
                 return self.open(one, kind, scope, stream, one.size)
-            if not any(path in self.settled for _, path in self.variables(one.size, scope)):
+            # It cannot change: it is taken as stated, except where bytes that were there already decide it.
+            if not any(of in self.settled for _, of in self.variables(one.size, scope)):
                 self.stiff.add(path)
         if not isinstance(size, int) or not 0 <= size <= LARGEST:
             raise RetryError(list(self.variables(one.size, scope)))
@@ -172,7 +182,7 @@ class Structures(StoredValues):
         if not self.fix_up(size, scope, natural):
             self.sizes.pop(path, None)
             self.failed[path] = self.failed.get(path, 0) + 1
-            if self.failed[path] > 2:
+            if self.failed[path] > MOST_FAILED:
                 self.stiff.add(path)
         self.touch(stream, at, at + natural)
         return value, at + natural
@@ -293,7 +303,7 @@ class Structures(StoredValues):
             expr = expression(one, "repeat-expr")
             assert expr is not None
             count = self.ask(expr, one, start)
-            if not isinstance(count, int) or count > self.most(path, 8):
+            if not isinstance(count, int) or count > self.most(path, MOST_STATED):
                 few = self.memo(path, "count", lambda: self.count(path))
                 if not self.fix_up(expr, start, few):
                     raise RetryError(list(self.variables(expr, start)))
@@ -322,7 +332,7 @@ class Structures(StoredValues):
             return
         # Other fields in the stream may need the bytes that the list does not: then elements fill them.
         tried = self.failed[path] = self.failed.get(path, 0) + 1
-        if tried > 2 or not self.shrink(stream, self.place - stream.base):
+        if tried > MOST_FAILED or not self.shrink(stream, self.place - stream.base):
             while self.place < stream.end:
                 yield len(values)
 
@@ -344,12 +354,12 @@ class Structures(StoredValues):
                 scope = Scope(node, self.place, item, len(values) - 1, f"{path}[{len(values) - 1}]")
                 if self.fix_up(expr, scope, True):
                     return
-                if len(values) > 2 * most + 8:
+                if len(values) > 2 * most + MORE_TRIED:
                     raise RetryError(list(self.variables(expr, scope)))
 
     def count(self, path: str) -> int:
         """Return a random number of elements."""
-        return self.chance.integer(0, self.most(path, 4))
+        return self.chance.integer(0, self.most(path, MOST_DRAWN))
 
     def most(self, path: str, many: int) -> int:
         """Return the largest number of elements to draw: `many`, halved for each list around (a `[` in the path)."""

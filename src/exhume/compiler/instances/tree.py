@@ -275,9 +275,10 @@ class Evaluator(ABC):
         """Return the result of a method call.  Raises `UnknownError` for a `substring` that ends before it starts."""
         of = self.plain(of)
         if name == "substring":
-            if not 0 <= given[0] <= given[1]:
+            start, stop = given
+            if not 0 <= start <= stop:
                 raise UnknownError("a part that ends before it starts")
-            return of[given[0] : given[1]]
+            return of[start:stop]
         if name == "to_s":
             return str(of, given[0])
         return int(of, *given)

@@ -74,7 +74,7 @@ def extension(texts: Mapping[str, str]) -> Extension:
     deep = guarded(_calls(every, readers))
     for key, name in readers.items():
         function = _function(every, table, readers, key)
-        code += ["", "", *function.compiled(name, key in deep)]
+        code += ["", "", *function.compiled(name, guarded=key in deep)]
         plan["readers"].append((*key, len(plan["readers"]), tuple(function.arguments_[AFTER_BYTES:])))
     plan["rows"] = list(_rows(every, readers))
     # One C function per property; those that cannot be compiled stay in Python.
@@ -85,7 +85,7 @@ def extension(texts: Mapping[str, str]) -> Extension:
                 function = Function(source, every, table, node, cls)
                 function.readers = readers
                 try:
-                    text = function.compiled(f"g{getters}", False)
+                    text = function.compiled(f"g{getters}", guarded=False)
                 except UncoveredError as why:
                     left.append((f"{id}.{cls.name}.{name}", str(why)))
                     plan["getters"].append((id, cls.name, name, INTERPRETED, function.kept()))
@@ -133,8 +133,9 @@ def _compilable(every: dict[str, Source]) -> tuple[Readers, list[tuple[str, str]
 
 def _function(every: dict[str, Source], table: Table, readers: Readers, key: tuple[str, str]) -> Function:
     """Return the reader `key` (module and name) for translation; `readers` are those that it may call."""
-    source = every[key[0]]
-    function = Function(source, every, table, source.functions[key[1]])
+    id, name = key
+    source = every[id]
+    function = Function(source, every, table, source.functions[name])
     function.readers = readers
     return function
 
@@ -158,7 +159,7 @@ def _uncovered(every: dict[str, Source], readers: Readers) -> dict[tuple[str, st
     reasons = {}
     for key, name in readers.items():
         try:
-            _function(every, Table(), readers, key).compiled(name, False)
+            _function(every, Table(), readers, key).compiled(name, guarded=False)
         except UncoveredError as why:
             reasons[key] = str(why)
     return reasons

@@ -138,6 +138,10 @@ class Expressions:
                 return f"''.join([{', '.join(f'str({one})' for one in texts)}])", OBJECT
         raise UncoveredError(type(node).__name__)
 
+    def kind_of(self, node: ast.expr) -> Kind:
+        """Return the kind of an expression.  Raises as `expr` does."""
+        return self.expr(node)[1]
+
     def object(self, node: ast.expr) -> str:
         """Return the code of an expression as a Python object."""
         return boxed(*self.expr(node))
@@ -153,11 +157,9 @@ class Expressions:
         return text if kind in (TRUTH, OBJECT) else boxed(text, kind)
 
     def place(self, node: ast.expr) -> str:
-        """Return the code of an expression as a position in the data, or a size; `satu` cuts large values to 64
-        bits.
-        """
+        """Return the code of an expression as a position in the data, or a size; `satu` cuts it to 64 bits."""
         match node:
-            case ast.BinOp(left, ast.Add(), right) if OBJECT in (kinds := [self.expr(one)[1] for one in (left, right)]):
+            case ast.BinOp(left, ast.Add(), right) if OBJECT in (kinds := [self.kind_of(one) for one in (left, right)]):
                 if any(isinstance(kind, MachineWord) and kind.bits <= PLACE for kind in kinds):
                     return f"near({self.place(left)} + {self.place(right)})"
         text, kind = self.expr(node)
@@ -226,7 +228,7 @@ class Expressions:
             return f"field_of({text}, {self.table.constant(name)}, {self.table.site()})", OBJECT
         return f"getattr({boxed(text, kind)}, {self.table.constant(name)})", OBJECT
 
-    def is_view(self, node: ast.expr) -> str | None:
+    def view_number(self, node: ast.expr) -> str | None:
         """Return the number of the variable with all the bytes, if an expression is this variable; else None."""
         return self.variable("view")[1:] if isinstance(node, ast.Name) and node.id == "view" in self.kinds else None
 
@@ -236,7 +238,7 @@ class Expressions:
 
         Raises `UncoveredError` for a single byte of the data, which only an assignment may read.
         """
-        view = self.is_view(value)
+        view = self.view_number(value)
         if isinstance(index, ast.Slice):
             if view is not None and index.lower is not None and index.upper is not None and index.step is None:
                 low, high = self.place(index.lower), self.place(index.upper)
@@ -252,9 +254,7 @@ class Expressions:
         return f"{self.object(value)}[{boxed(number, kind)}]", OBJECT
 
     def _call(self, node: ast.Call) -> tuple[str, Kind]:
-        """Return code and kind of a call: of a C function for calls that readers often make, else of the Python
-        object.
-        """
+        """Return code and kind of a call: of a C function if readers often make it, else of the Python object."""
         for made in (self._runtime_call(node), self._machine_call(node)):
             if made is not None:
                 return made
@@ -286,24 +286,24 @@ class Expressions:
                 return f"stream_of({self.object(view)}, {self.place(at)}, {self.place(end)})", STREAM
             case ast.Call(func=ast.Name("word"), args=[of, least, most]) if self.source.shared.get("word") == "word":
                 text, kind = self.expr(of)
-                widest = max(self.expr(one)[1].bits for one in (least, most))  # type: ignore[union-attr]
+                widest = max(self.kind_of(one).bits for one in (least, most))  # type: ignore[union-attr]
                 return f"word_in({boxed(text, kind)}, {self.word(least)}, {self.word(most)})", MachineWord(widest)
             case ast.Call(func=ast.Name(name), args=[one, other]) if self.source.shared.get(name) == "multiplied":
                 return f"product({self.object(node.func)}, {self.object(one)}, {self.object(other)})", OBJECT
             case ast.Call(func=ast.Name(name), args=[run, one, other]) if (
-                self.source.shared.get(name) == "joined" and self.expr(run)[1] == RUN
+                self.source.shared.get(name) == "joined" and self.kind_of(run) == RUN
             ):
                 given = ", ".join(map(self.object, (one, other)))
                 return f"total({self.object(node.func)}, {self.expr(run)[0]}, {given})", OBJECT
             case ast.Call(func=ast.Name("Run"), args=[size]):
                 return f"run_of({self.place(size)})", RUN
             case ast.Call(func=ast.Name("find"), args=[run, view, ast.Constant(bytes(mark)), at, end]) if (
-                len(mark) == 1 and (number := self.is_view(view)) is not None and self.expr(run)[1] == RUN
+                len(mark) == 1 and (number := self.view_number(view)) is not None and self.kind_of(run) == RUN
             ):
                 places = f"{self.place(at)}, {self.place(end)}"
                 return f"seek({self.expr(run)[0]}, p{number}, n{number}, {mark[0]}, {places})", MachineWord(PLACE)
             case ast.Call(func=ast.Name("ended"), args=[run, data, ast.Constant(bytes(mark))], keywords=more) if (
-                len(mark) == 1 and self.expr(run)[1] == RUN
+                len(mark) == 1 and self.kind_of(run) == RUN
             ):
                 return f"ended({self.expr(run)[0]}, {self.object(data)}, {mark[0]}, {bool(more)})", OBJECT
         return None
@@ -322,7 +322,7 @@ class Expressions:
             case ast.Call(
                 func=ast.Attribute(ast.Name("int"), "from_bytes"),
                 args=[ast.Subscript(of, ast.Slice(low, ast.BinOp(_, ast.Add(), ast.Constant(int(size))))), order],
-            ) if low is not None and size <= LONGEST and (number := self.is_view(of)) is not None:
+            ) if low is not None and size <= LONGEST and (number := self.view_number(of)) is not None:
                 big = isinstance(order, ast.Constant) and order.value == "big"
                 return f"bits_of(p{number}, n{number}, {self.place(low)}, {size}, {big})", MachineWord(8 * size)
             case ast.Call(func=ast.Attribute(of, name), args=args) if name in METHODS and not node.keywords:
@@ -385,7 +385,7 @@ class Expressions:
         if not all(isinstance(one, ORDERS) for one in ops):
             raise UncoveredError("a comparison")
         nodes = [left, *others]
-        kinds = [self.expr(one)[1] for one in nodes]
+        kinds = [self.kind_of(one) for one in nodes]
         match ops, others:
             # An object and a constant integer, whose kind is a `MachineWord`: `equals` takes any object.
             case [ast.Eq() | ast.NotEq() as equality], [ast.Constant()] if kinds[0] == OBJECT and not isinstance(
@@ -408,14 +408,12 @@ class Expressions:
         return f"({text} {OPERATORS[type(op)]} {self.object(right)})"
 
     def _member_of(self, left: ast.expr, op: ast.cmpop, right: ast.expr) -> str:
-        """Return the code of `left in right`, or `not in`: comparisons for a number in a tuple or `range`, Python's
-        `in` else.
-        """
+        """Return the code of `left in right`, or `not in`: comparisons for a number in a tuple or a `range`."""
         text, kind = self.expr(left)
         negation = "not " if isinstance(op, ast.NotIn) else ""
         if isinstance(kind, MachineWord):
             match right:
-                case ast.Tuple(items) if all(isinstance(self.expr(one)[1], MachineWord) for one in items):
+                case ast.Tuple(items) if all(isinstance(self.kind_of(one), MachineWord) for one in items):
                     return f"({negation}({' or '.join(f'{text} == {self.word(one)}' for one in items) or 'False'}))"
                 case ast.Call(ast.Name("range"), [low, high]):
                     return f"({negation}({self.word(low)} <= {text} < {self.word(high)}))"

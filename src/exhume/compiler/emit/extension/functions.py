@@ -171,11 +171,12 @@ class Function(Statements):
                 case [ast.Tuple(into)], ast.Tuple(items):
                     for target, item in zip(into, items, strict=True):
                         if isinstance(target, ast.Name):
-                            yield target.id, self.expr(item)[1]
-                case _, ast.Subscript(of, index) if not isinstance(index, ast.Slice) and self.is_view(of) is not None:
+                            yield target.id, self.kind_of(item)
+                # `x = view[i]`, a single byte.
+                case _, ast.Subscript(of, index) if not isinstance(index, ast.Slice) and self.view_number(of):
                     yield from ((name, MachineWord(8)) for name in names)
                 case _, _:
-                    kind = self.expr(value)[1] if names else OBJECT
+                    kind = self.kind_of(value) if names else OBJECT
                     yield from ((name, kind) for name in names)
         except UnknownError:
             return

@@ -93,7 +93,7 @@ class Statements(TextStatements):
                 return  # instances that were not requested, whose slots are empty here
             case ast.Assign(targets=targets, value=value):
                 self._assign(targets, value)
-            case ast.AugAssign(target=ast.Attribute(of, "held"), value=value) if self.expr(of)[1] == RUN:
+            case ast.AugAssign(target=ast.Attribute(of, "held"), value=value) if self.kind_of(of) == RUN:
                 lines.add(f"{self.expr(of)[0]}.held -= {self.word(value)}")
             case ast.AugAssign(target=target, op=op, value=value):
                 self._assign([target], ast.BinOp(target, op, value))
@@ -174,22 +174,21 @@ class Statements(TextStatements):
                         self._put(goal, item)
                     return
             # `x = view[i]`, a single byte.
-            case [ast.Name("one" | _)], ast.Subscript(of, index) if not isinstance(index, ast.Slice):
-                if (every := self.is_view(of)) is not None:
+            case [ast.Name()], ast.Subscript(of, index) if not isinstance(index, ast.Slice):
+                if (every := self.view_number(of)) is not None:
                     place = self.place(index)
                     self.lines.add(f"need(n{every}, {place}, 1)")
                     self._store(targets[0], f"p{every}[{place}]", MachineWord(8))
                     return
         if any(isinstance(one, ast.Tuple) for one in targets):
             raise UncoveredError("several values")
-        if (
-            len(targets) > 1
-        ):  # `a = x.b = value`: a variable gets the value first, and the other targets get the variable
-            last = targets[-1] if not isinstance(targets[0], ast.Name) else targets[0]
-            self._put(last, value)
+        # `a = x.b = value`: a variable gets the value first, and the other targets get the variable.
+        if len(targets) > 1:
+            first = targets[-1] if not isinstance(targets[0], ast.Name) else targets[0]
+            self._put(first, value)
             for one in targets:
-                if one is not last:
-                    self._put(one, last)
+                if one is not first:
+                    self._put(one, first)
             return
         self._put(targets[0], value)
 
@@ -204,6 +203,7 @@ class Statements(TextStatements):
             self._store(target, self.place(value), MachineWord(PLACE))
             return
         name = value.id if isinstance(value, ast.Name) else ""
+        # Objects that were not read for this target: parameters, or what an instance computes.
         passed = not name if self.is_instance else name in self.parameters
         self._store(target, *self.expr(value), put="slot_keep" if passed else "slot_put")
 
@@ -269,11 +269,11 @@ class Statements(TextStatements):
         if into == kind:
             return text
         if isinstance(into, MachineWord):
+            # `bit` is a position in bits, which always fits.
             if name == "bit" or (isinstance(kind, MachineWord) and kind.bits <= into.bits):
                 return text if isinstance(kind, MachineWord) else f"place({boxed(text, kind)})"
-        elif into == OBJECT or isinstance(into, ReaderObject):
-            if into == OBJECT:
-                return boxed(text, kind)
+        elif into == OBJECT:
+            return boxed(text, kind)
         elif into == STREAM and kind == OBJECT:
             return f"a_stream({text})"
         elif into == RUN and kind == OBJECT:
@@ -305,7 +305,7 @@ class Statements(TextStatements):
         `unpack` is a name, or `(one if big else other)` where the data decides the byte order.
         """
         formats = self._formats(unpack)
-        number, place = self.is_view(view), self.place(at)
+        number, place = self.view_number(view), self.place(at)
         assert formats is not None
         if number is None:
             raise UncoveredError("numbers of other bytes")
@@ -326,14 +326,14 @@ class Statements(TextStatements):
 
         `l4` reads 4 bytes with the lowest first, `b4` with the highest first.
         """
-        ofs = 0
+        offset = 0  # of the value within the bytes of the format
         order = "b" if format[0] == ">" else "l"
         for target, (letter, size) in zip(into, parts(format), strict=True):
-            where = f"p{number} + {place}" + (f" + {ofs}" if ofs else "")
-            kind = LOADS[letter][1]
+            where = f"p{number} + {place}" + (f" + {offset}" if offset else "")
+            _, kind = LOADS[letter]
             if letter == "s":
-                cut = f"{place} + {ofs}"
-                text = f"sliced(v{number}, p{number}, n{number}, {cut}, {cut} + {size})"
+                begin = f"{place} + {offset}"
+                text = f"sliced(v{number}, p{number}, n{number}, {begin}, {begin} + {size})"
             else:
                 text = f"{order}{size}({where})"
             if letter in "bhiq":
@@ -341,7 +341,7 @@ class Statements(TextStatements):
             if letter in "fd":
                 text = f"as_{'float' if letter == 'f' else 'double'}({text})"
             self._store(target, text, kind)
-            ofs += size
+            offset += size
 
     # Readers.
 
@@ -357,9 +357,10 @@ class Statements(TextStatements):
 
     def arguments(self, found: tuple[str, str], call: ast.Call) -> str:
         """Return the arguments of a call of a compiled reader, as code."""
-        names = [one.arg for one in self.every[found[0]].functions[found[1]].args.args]
+        module, function = found
+        names = [one.arg for one in self.every[module].functions[function].args.args]
         view, *rest = call.args
-        number = self.is_view(view)
+        number = self.view_number(view)
         if number is None:
             self.lines.add(f"other = {self.object(view)}", "look(other, &others, &many_others)")
             out = ["other", "others", "many_others"]
@@ -396,11 +397,12 @@ class Statements(TextStatements):
 
     def result(self, found: tuple[str, str]) -> Kind:
         """Return the kind of a compiled reader's result."""
-        makers = self.every[found[0]].makers
-        for one in ast.walk(self.every[found[0]].functions[found[1]]):
+        module, function = found
+        makers = self.every[module].makers
+        for one in ast.walk(self.every[module].functions[function]):
             match one:
                 case ast.Assign([ast.Name("value")], ast.Call(ast.Name(made))) if made in makers:
-                    return ReaderObject(found[0], makers[made])
+                    return ReaderObject(module, makers[made])
         return OBJECT
 
     def _push(self, add: str, value: ast.expr) -> None:

@@ -23,7 +23,8 @@ def parts(format: str) -> list[tuple[str, int]]:
         if letter.isdigit():
             many += letter
         elif letter in LOADS and (letter == "s" or not many):
-            found.append((letter, int(many or 1) * LOADS[letter][0]))
+            size, _ = LOADS[letter]
+            found.append((letter, int(many or 1) * size))
             many = ""
         else:
             raise UncoveredError("a format")
@@ -69,13 +70,13 @@ class TextStatements(Expressions):
                 ast.If(ast.Compare(ast.Name(again), [ast.NotEq()], [ast.Constant(bytes(_)) as wanted]), [ast.Raise()]),
                 *_,
             ] if name == again and name in self.unused and low is not None and high is not None:
-                if (view := self.is_view(of)) is not None:
+                if (view := self.view_number(of)) is not None:
                     places = f"{self.place(low)}, {self.place(high)}"
                     self.lines.add(f"is_there(p{view}, n{view}, {places}, {self.object(wanted)})")
                     return 2
         # Text: cut out, end at a terminator, charge, decode.
         shorter, ends = self._ended(nodes)
-        shorter, paid = self._paid(shorter)
+        shorter, is_charged = self._without_charge(shorter)
         match shorter:
             case [
                 ast.Assign([ast.Name(name)], ast.Subscript(of, ast.Slice(low, high, None))),
@@ -85,7 +86,7 @@ class TextStatements(Expressions):
                 name == again
                 and low is not None
                 and high is not None
-                and (view := self.is_view(of)) is not None
+                and (view := self.view_number(of)) is not None
                 and (encoding_name := encoding_of(value)) is not None
             ):
                 text, into = self.variable(name), self.kinds[name]
@@ -98,7 +99,7 @@ class TextStatements(Expressions):
                 for mark, include in ends:
                     run = self.variable("run")
                     self.lines.add(f"high = ends_at({run}, p{view}, n{view}, low, high, {mark}, {include})")
-                if not paid:
+                if is_charged:
                     self.lines.add(f"hold({self.variable('run')}, n{view}, low, high)")
                 if name in self.unused:
                     self.lines.add(f"look_at_text({given})")
@@ -107,9 +108,9 @@ class TextStatements(Expressions):
                 return len(nodes) - len(shorter) + 2
         return 0
 
-    def _paid(self, nodes: list[ast.stmt]) -> tuple[list[ast.stmt], bool]:
+    def _without_charge(self, nodes: list[ast.stmt]) -> tuple[list[ast.stmt], bool]:
         """Remove the statements that charge the length of a string to the budget; return the remaining ones, and
-        whether there were no such statements.
+        whether there were such statements.
         """
         match nodes:
             case [
@@ -118,8 +119,8 @@ class TextStatements(Expressions):
                 ast.If(),
                 *rest,
             ]:
-                return [cut, *rest], False
-        return nodes, True
+                return [cut, *rest], True
+        return nodes, False
 
     def _ended(self, nodes: list[ast.stmt]) -> tuple[list[ast.stmt], list[tuple[int, bool]]]:
         """Remove the statement that cuts bytes at a terminator; return the remaining ones, and a list with the
