@@ -211,9 +211,8 @@ def _make_deterministic(
     # A state that is reached without a byte matters only if it has steps or ends an expression.
     useful = {state for state, steps in enumerate(nfa.steps) if steps} | ends
     reached = [nfa.closure((state,)) & useful for state in range(len(nfa.steps))]
-    classes_of = {
-        by: [number for number, byte in enumerate(members) if byte in by] for steps in nfa.steps for by, _ in steps
-    }
+    distinct = {by for steps in nfa.steps for by, _ in steps}  # most steps have the bytes of many others
+    classes_of = {by: [number for number, byte in enumerate(members) if byte in by] for by in distinct}
     sets = [frozenset(), reached[root]]  # grows in the loop
     numbers = {found: number for number, found in enumerate(sets)}
     table: list[int] = []
@@ -223,7 +222,11 @@ def _make_deterministic(
             for by, to in nfa.steps[state]:
                 for number in classes_of[by]:
                     row[number] |= reached[to]
-        for found in map(frozenset, row):
+        for following in row:
+            if not following:  # as for most classes: state 0, without a set to make
+                table.append(0)
+                continue
+            found = frozenset(following)
             if found not in numbers:
                 numbers[found] = len(sets)
                 sets.append(found)
