@@ -227,10 +227,10 @@ def _make_deterministic(
                 table.append(0)
                 continue
             found = frozenset(following)
-            if found not in numbers:
-                numbers[found] = len(sets)
+            number = numbers.setdefault(found, len(sets))
+            if number == len(sets):
                 sets.append(found)
-            table.append(numbers[found])
+            table.append(number)
     if len(sets) > MOST_STATES:
         raise ValueError(f"{len(sets)} states")
     return sets, table
