@@ -275,7 +275,8 @@ def _judge(
 ) -> None:
     """Compute the checksums of a section, note each result at its field, and place the findings `near` it.
 
-    `schemas` is the number of sections by schema.  `unchecked` and `note` are those of `_explain`.  `damage`: only
+    Lists whose elements are sections of their own get the number of these: `schemas` has the number of sections by
+    schema.  `unchecked` and `note` are those of `_explain`.  `damage`: only
     fields with damage are kept.
     """
     explained.complete = explained.complete and explained.section.kind is not SectionKind.UNREAD

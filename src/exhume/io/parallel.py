@@ -144,7 +144,8 @@ class OrderedCalls(Generic[T, R]):
         self._waiting.clear()
         for _ in self._threads:
             self._todo.put(None)
-        # In one of the threads, the garbage collector closes abandoned calls: the others may need a lock of this one.
+        # The garbage collector may call this in one of the threads.  Then it does not wait for the others, as they may
+        # need a lock that this thread holds.
         for thread in self._threads if wait and threading.current_thread() not in self._threads else ():
             with suppress(RuntimeError):  # an interruption came before it was started
                 thread.join()

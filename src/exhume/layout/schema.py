@@ -196,11 +196,12 @@ class Explainer:
         if start is not None:
             place["start"] = Position(start, view)
             place |= {} if end is None else {"end": end}
+            # Numbers that are read together have no places of their own: all have the same size.
             if type_of(parsed).field(name).repeat and value is not None and not many and end is not None:
-                many = trees.EvenPositions(start, (end - start) // max(1, len(value)), len(value))  # numbers
+                many = trees.EvenPositions(start, (end - start) // max(1, len(value)), len(value))
             place["arr"] = trees.ElementPlaces(many, view)
         if isinstance(value, (bytes, memoryview)) and not len(value) and type_of(parsed).field(name).repeat:
-            value = []  # no numbers
+            value = []  # a list of numbers is a view of bytes, here an empty one
         if isinstance(value, Lazily):
             value.reaches = reaches_out(type_of(parsed).field(name).value_kind)
         self._left -= 1 + len(parent.path) // PATH_SHOWN

@@ -339,7 +339,7 @@ class ExploredArchive:
     def elements(self, number: int, part: str, path: str, first: int = 0, at: int | None = None) -> dict[str, Any]:
         """Elements of the array of that path in a part, `tree` or `payload`: from a number on, or about the byte `at`.
 
-        Raises `EntryNotFoundError` if there is no such array.
+        They are `k` of the result, as in `node_values`.  Raises `EntryNotFoundError` if there is no such array.
         """
         page = (path, first) if at is None else None
         item = self._explained(number, at, part, page, payload=part == "payload")
@@ -351,14 +351,15 @@ class ExploredArchive:
         if page is None:  # around the byte `at`
             if item.stopped is not None:
                 return {"k": node_values(node, space).get("k", []), "reading": item.stopped}
-            last = int(node.children[-1].name[1:-1]) if node.children else 0  # an element is named [N]
-            if last < ARRAY_SHOWN:  # among the first elements, which were made in any case
-                return {"k": node_values(node, space).get("k", [])}
-            return self.elements(number, part, path, last - ARRAY_SHOWN // 2)  # with its neighbors
+            # The tree has the first elements and, at last, the one with the byte; their names are [N].
+            last = int(node.children[-1].name[1:-1]) if node.children else 0
+            if last >= ARRAY_SHOWN:
+                return self.elements(number, part, path, last - ARRAY_SHOWN // 2)  # with its neighbors
+            return {"k": node_values(node, space).get("k", [])}
         end, count = first + len(node.children), len(node.children) + node.omitted  # of the page; of the array
-        before = more_values(max(0, first - ARRAY_SHOWN), min(first, count), "before")
-        shown = [node_values(child, space) for child in node.children]
-        out = {"k": [*before, *shown, *more_values(end, max(0, count - end), unread=node.unread)]}
+        shown = more_values(max(0, first - ARRAY_SHOWN), min(first, count), "before")
+        shown += [node_values(child, space) for child in node.children]
+        out = {"k": [*shown, *more_values(end, max(0, count - end), unread=node.unread)]}
         return out if item.stopped is None else {**out, "reading": item.stopped}
 
     def payload(self, number: int, start: int, size: int) -> bytes:
@@ -410,10 +411,8 @@ class ExploredArchive:
 
     def bands(self, space: int, start: int, end: int) -> list[tuple[int, int, str, int, str]]:
         """Return the bars that the map shows for a part of a file."""
-        found = self.found
-        if not 0 <= space < len(found.sources):
-            return []
-        return stripes(found, list(found.sources)[space], (start, end))
+        names = list(self.found.sources)
+        return stripes(self.found, names[space], (start, end)) if 0 <= space < len(names) else []
 
     def records(self, query: str, first: int, count: int, gone: Callable[[], bool]) -> dict[str, Any]:
         """Records that match a query; raises `QueryError` for a wrong query, or where there are no records.

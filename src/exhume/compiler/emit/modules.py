@@ -395,7 +395,12 @@ def _parts(module: Module, type: Type) -> Iterator[str]:
 
 
 def _names(schema: Type) -> Iterator[str]:
-    """Yield the statements after the classes: names for members of enums, makers of objects, and Kaitai's names."""
+    """Yield the statements after the classes.
+
+    For example `names_Entry_kind = Entry.Kind._value2member_map_.get` (from a number to the member), `make_entry =
+    Entry._make`, `Entry._reader = read_entry`, and `Archive.Entry = Entry` as in Kaitai's classes.  For the attributes
+    with an underscore see `Structure` and `Table` in `layout`.
+    """
     for type in schema.all():
         for enum in type.enums.values():
             yield f"{enum.names} = {type.class_name}.{enum.class_name}._value2member_map_.get"

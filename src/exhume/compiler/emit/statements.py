@@ -93,11 +93,12 @@ class Statements(SingleValue):
             return
         if not self.counts and self._columns(field, into):
             return
+        # `tabled`: the mark `-rows`, by which the list can be read again as columns.
         lines, tabled = self.lines, bool(field.raw.get("-rows")) and not self.traces
         if tabled:
             lines.add("first = at")
-        # Elements that refer to their parent may refer to those before them.
-        # The object gets the list before it is full: `shared` is its attribute, else empty.
+        # An element may use the list of its parent while that is being read: then the object gets the list before it is
+        # full.  `shared` is the object's attribute, or empty.
         upward = self.traces or any(self.module.needs[one.type].parent for one in nested_in(field.value_kind))
         shared = self.kept(field) if upward else ""
         lines.add(f"{into} = {shared} = []" if shared else f"{into} = []")

@@ -503,15 +503,15 @@ class Type:
         return here.below(rest)  # type: ignore[no-any-return]
 
     def looked_up(self, names: list[str], group: str, failed: set[tuple[int, int]]) -> Type | Enum | None:
-        """Return what a path means in a key, one of `group` (`types` or `enums`); None if there is nothing so named.
+        """Return the type or enum that a path in a key stands for; None if there is none.  `group`: `types` or `enums`.
 
-        Each step is searched for from the inside out: `a::b` is also the `b` that encloses `a` or is next to it.
-        `failed` are searches without a result, as (id of the type, number of steps).
+        Each step is searched for from the inside out: after `a` of `a::b` is found, `b` is searched for in `a` and then
+        in all types around it.  `failed` are searches without a result, as (id of the type, number of steps).
         """
         first, *rest = names
         for here in self.above():
             if (id(here), len(names)) in failed:
-                return None
+                return None  # that search also went through all types around this one
             failed.add((id(here), len(names)))
             found = getattr(here, "types" if rest else group).get(first)
             if found is not None and rest:

@@ -1,4 +1,4 @@
-"""Drawing the bytes of a field: numbers, bits, bytes and text, unless the bytes are already decided.
+"""Drawing the bytes of a field for a random file of a specification, unless the bytes are already decided.
 
 A number that nothing has decided follows from its bounds and from its use in expressions (`FieldUse`).
 
@@ -167,9 +167,10 @@ class StoredValues(Numbers):
         """Store the bytes of a field if they are decided; others stay open for other fields that may share them."""
         self.raws[raw.path] = raw
         self.owners.setdefault((raw.start, raw.size), raw.path)
+        # Bytes that the specification names; else those drawn in an earlier pass, if the field still has that size.
         special = self.special(raw.field, raw.scope, raw.size)
-        held = self.drawn.get((raw.path, "bytes"))
-        chosen = special if special is not None and len(special) == raw.size else held
+        before = self.drawn.get((raw.path, "bytes"))
+        chosen = special if special is not None and len(special) == raw.size else before
         if chosen is not None and len(chosen) == raw.size:
             self.store(raw.start, chosen)
 

@@ -29,8 +29,9 @@ class _Worker:
     """An encoder for blocks of lines, with its own copy of the declared keys.
 
     Attributes:
-        names: The members of a line that have the pairs of the logger and of the user; None: all are the user's.
-        trees: The keys by their numbers, of the logger and of the user.
+        names: A line is a JSON object; the names of its two members with the pairs of the logger and of the user.
+            None: all of its pairs are the user's.
+        trees: The number of each key, for the keys of the logger and for those of the user.
     """
 
     names: tuple[bytes, bytes] | None

@@ -6,7 +6,8 @@ minus (sequence << 8 | type): see `table.Item`.  Column families are sets of key
 Level 0 of the tables has those that may overlap; the tables of a deeper level do not.
 
 Arguments: `column_family` or `family` is a number, `ceiling` the highest sequence number that counts.  With `strict`, a
-value that cannot be determined raises an error; with `lean`, large values are extras, which are read in chunks.
+value that cannot be determined raises an error; with `lean`, a large value is not in its row but in the `VersionExtra`
+of the row, which reads it in chunks.
 
 Spec: LevelDB doc/impl.md.
 """
@@ -107,7 +108,7 @@ class LiveDatabase(DatabaseDirectory):
     ) -> Iterator[T]:
         """Yield `make(rows)` for the live rows with `start <= key < stop`, some thousand at a time, by family and key.
 
-        `make` is called on `jobs` threads (0: one per core).  If `lean`, large values are extras, see `Extra`.  Raises
+        `make` is called on `jobs` threads (0: one per core).  For `lean` see the module.  Raises
         at the first damage on the way.
         """
         self.require_sound()

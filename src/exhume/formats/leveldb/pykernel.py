@@ -357,11 +357,12 @@ def filled_blocks(stored: bytes, begin: int, offsets: memoryview, sizes: memoryv
 
 
 class LogItems:
-    """Items of a log (see `table.Item`) as columns, in the order in which they are added until they are sorted.
+    """Items of a log (see `table.Item`), in the order in which they are added until they are sorted.
 
-    A single write, which has a batch and a fragment of its own, takes 48 bytes more than its key and its value.  Its
-    item and its place are made on request.  `place` has the constant fields of these places, instances of `made`: file,
-    number, checksum, referenced and operations.
+    An item is (user key, inverted sequence and type, rank, offset in block, value, place).  Its place says where in the
+    log it is: an instance of `made` with the constant fields in `place` (file, number, checksum, referenced and
+    operations).  The compiled kernel has columns instead of this list, and makes items and places on request: a single
+    write, which has a batch and a fragment of its own, takes 48 bytes there, besides its key and its value.
     """
 
     def __init__(self, made: type, place: tuple[str, int, Any, bool, tuple[int, ...]]) -> None:

@@ -1,8 +1,8 @@
 """Expressions of audited readers as Cython: in machine numbers where they fit, as Python objects elsewhere.
 
 Each expression becomes code and a kind (see `kinds`).  The runtime functions in the code are part of every extension
-module: `near` checks that a number may be a position, `sat` and `satu` cut a number to the largest word, `sliced`
-and `seek` work on the bytes of a view without objects, `slot_get` and `field_of` get fields of objects.
+module: `near` checks that a number may be a position, `sat` and `satu` cut a number to the largest word, `sliced`,
+`seek` and `bits_of` work on the bytes of a view without objects, `slot_get` and `field_of` get fields of objects.
 """
 
 from __future__ import annotations
@@ -311,6 +311,7 @@ class Expressions:
     def _machine_call(self, node: ast.Call) -> tuple[str, Kind] | None:
         """Return code and kind of a call of a built-in function or a method with a C equivalent; None for any other."""
         match node:
+            # len(columns.size): also of a column that is being filled, whose `append` is in the variable `add_size`.
             case ast.Call(func=ast.Name("len"), args=[one]):
                 if isinstance(one, ast.Attribute) and f"add_{one.attr}" in self.columns:
                     return f"(<int64_t> {self.variable(f'add_{one.attr}')}.many)", MachineWord(PLACE)
@@ -319,6 +320,7 @@ class Expressions:
                 (first, second), kind = self._unified([one, other])
                 if isinstance(kind, MachineWord):
                     return f"({first} if {first} {'>=' if name == 'max' else '<='} {second} else {second})", kind
+            # int.from_bytes(view[at : at + 3], "big")
             case ast.Call(
                 func=ast.Attribute(ast.Name("int"), "from_bytes"),
                 args=[ast.Subscript(of, ast.Slice(low, ast.BinOp(_, ast.Add(), ast.Constant(int(size))))), order],

@@ -301,7 +301,7 @@ def cut_apart(
     pieces: Iterator[bytes | None], options: WriterOptions, limits: Limits
 ) -> Iterator[bytes | TextPart | StreamPart | None]:
     """Yield chunks of inputs by their kind (None ends an input): JSON as `cut` does, text logs and KV-IR streams in
-    parts that can be encoded in parallel, unless the sizes of events have to be examined.
+    parts that can be encoded in parallel.
     """
     kind = InputKind(options.input)
     for head in pieces:
@@ -319,6 +319,7 @@ def cut_apart(
             from exhume.formats.kv_ir.chunks import LEAST_LIMIT
             from exhume.formats.kv_ir.ingest import cut_stream
 
+            # Under a lower limit, events may exceed it: they are read in sequence, which examines their sizes.
             yield from cut_stream(rest) if limits.payload_size >= LEAST_LIMIT else rest
             yield None
         elif found is InputKind.TEXT:

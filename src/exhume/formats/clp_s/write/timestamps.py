@@ -463,8 +463,8 @@ class TimestampPatterns:
 
     Args:
         dialect: Which patterns to write.
-        lossy: Whether to store, as upstream does, what does not come back exactly; what has no known shape is then
-            stored as an ordinary value (which upstream never does: it fails).
+        lossy: Whether to store values that do not come back exactly, as upstream does.  A value without a known shape
+            then becomes an ordinary value; upstream fails there.
         zone_names: Whether readers of the archive's version know patterns with names of zones (from 0.5.1 on);
             times with one have no known shape otherwise.
     """
@@ -474,7 +474,10 @@ class TimestampPatterns:
         self.ids: dict[bytes, int] = {}  # by pattern, in the order of first use
 
     def resolve(self, text: bytes, quoted: bool) -> tuple[int, int, tuple[bytes, int] | None, bool] | None:
-        """Parse a value; see `encoder.ResolvedTime` for the result.  None rejects the record."""
+        """Parse a value; return (epoch, id of its pattern, program that prints it, whether something is lost).
+
+        The id is -1 for an ordinary value; None rejects the record.  See `encoder.ResolvedTime`.
+        """
         value = text.decode("utf-8")
         parsed = parse_timestamp(value, self._dialect, quoted=quoted)
         if parsed is not None and not self._zone_names and b"\\o{" in parsed.pattern:
