@@ -38,6 +38,8 @@ LDB = "leveldb/small"
         (["verify", "--limit", "payload_sise=1G", ZS], "did you mean 'payload_size'?"),
         (["verify", "--limit", "payload_size", ZS], "it takes NAME=VALUE"),
         (["verify", "--limit", "payload_size=lots", ZS], "not a size: 'lots'"),
+        (["explain", "--range", "1..9", ZS], "not a range: '1..9'; give A:B"),
+        (["explain", "--range", "1:x", ZS], "not a size: 'x'"),
         (["verify", "--fail-on", "warnings", ZS], "did you mean 'warning'?"),
         (["create", "zs", "--codec", "defalte", ZS, "-o", "OUT"], "did you mean 'deflate'?"),
         (["recode", "--codec", "defalte", ZS, "-o", "OUT"], "did you mean 'deflate'?"),

@@ -135,7 +135,7 @@ class ByteRange(_RangeType):
         if not isinstance(value, str):
             return value  # type: ignore[no-any-return]
         first, colon, last = value.partition(":")
-        start = SIZE.convert(first or "0", param, ctx)
+        start = SIZE.convert(first or "0", param, ctx) if colon else 0  # else the range is wrong, not a size in it
         stop = SIZE.convert(last, param, ctx) if last else None
         if not colon or (stop is not None and stop <= start):
             self.fail(f"not a range: {value!r}; give A:B with A before B, for example 0x40:0x80", param, ctx)
