@@ -23,6 +23,12 @@ CALL_FORM = re.compile(r"([\w:.]+)\s*\((.*)\)$", re.DOTALL)
 _SIZES = ("size", "size-eos", "pad-right", "terminator", "consume", "include", "eos-error", "encoding", "process")
 """Keys for the length of bytes and for their conversion."""
 
+NUMBER = re.compile(r"[us][1248](le|be)?|f[48](le|be)?|b[0-9]+(le|be)?")
+"""Types of integers, floats and bit fields."""
+
+MARKED = frozenset(("terminator", "consume", "include", "eos-error"))
+"""Keys for what ends bytes.  Numbers may have them, without any effect."""
+
 _MORE = ("if", "size", "size-eos", "terminator", "pad-right", "process", "valid")
 """Keys of a field whose `repeat-until` cannot be tested inside the element itself; see `Field.last`."""
 
@@ -283,6 +289,13 @@ def enum_key(key: Any) -> int:
     return int(text, 0 if text.startswith(("0x", "0b")) else 10)  # base 0 means that of the prefix
 
 
+def _effective(raw: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the keys of a field that have an effect: a number has no terminator."""
+    if MARKED.isdisjoint(raw) or NUMBER.fullmatch(str(raw.get("type")).strip()) is None:
+        return raw
+    return {key: value for key, value in raw.items() if key not in MARKED}
+
+
 def _word(name: Any) -> str:
     """Return a name as it is written, also if YAML made a truth value of it (`true`)."""
     return str(name).lower() if isinstance(name, bool) else str(name)
@@ -353,9 +366,9 @@ class Type:
     def __post_init__(self) -> None:
         """Make the fields, enums and types that `raw` declares."""
         for number, item in enumerate(self.raw.get("seq", ())):
-            self.seq.append(Field(item.get("id", f"_unnamed{number}"), item, self))
+            self.seq.append(Field(item.get("id", f"_unnamed{number}"), _effective(item), self))
         for id, item in self.raw.get("instances", {}).items():
-            self.instances[id] = Field(id, item, self, instance=True)
+            self.instances[id] = Field(id, _effective(item), self, instance=True)
         for item in self.raw.get("params", ()):
             self.params.append(Field(item["id"], item, self, parameter=True))
         for id, item in self.raw.get("enums", {}).items():

@@ -17,7 +17,7 @@ from typing import Any
 from exhume.compiler import refusal
 from exhume.compiler.front.expressions import is_private
 from exhume.compiler.front.kinds import text_encoding
-from exhume.compiler.front.model import KNOWN, enum_key
+from exhume.compiler.front.model import KNOWN, MARKED, NUMBER, enum_key
 from exhume.compiler.refusal import UnsupportedError
 
 # Forms of names, of types with arguments, and of enums.
@@ -227,12 +227,9 @@ def _enum(raw: Mapping[str, Any], where: str) -> None:
         raise UnsupportedError("two values have the same name", where)
 
 
-# Keys that a field may have: whatever its type; with a terminator; of bytes.
+# Keys that a field may have: whatever its type; of bytes.
 _EVERY = frozenset(("id", "doc", "doc-ref", "type", "if", "repeat", "repeat-expr", "repeat-until", "valid"))
-_MARKED = frozenset(("terminator", "consume", "include", "eos-error"))
-_BYTES = frozenset(("size", "size-eos", "pad-right", "process")) | _MARKED
-# Types of integers, floats and bit fields.
-_NUMBER = re.compile(r"[us][1248](le|be)?|f[48](le|be)?|b[0-9]+(le|be)?")
+_BYTES = frozenset(("size", "size-eos", "pad-right", "process")) | MARKED
 # All keys of an instance that is computed, and the keys that one with a position has besides those of a field.
 _VALUE_KEYS = frozenset(("value", "if", "enum", "doc", "doc-ref"))
 _PLACE_KEYS = frozenset(("pos", "io"))
@@ -247,8 +244,8 @@ def _keys_of(raw: Mapping[str, Any]) -> frozenset[str]:
         return _EVERY | ({"contents", "size"} if "contents" in raw else _BYTES) | {"parent"}
     if not isinstance(type, str):
         return KNOWN  # `_kind` refuses the type
-    if _NUMBER.fullmatch(type.strip()):
-        return _EVERY | _MARKED | {"enum"}
+    if NUMBER.fullmatch(type.strip()):
+        return _EVERY | MARKED | {"enum"}
     if type.strip() in ("str", "strz"):
         return _EVERY | (_BYTES - {"process"}) | {"encoding"}
     return _EVERY | _BYTES | {"parent"}
