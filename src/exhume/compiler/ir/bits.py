@@ -17,7 +17,7 @@ def bit_order(kind: Kind) -> bool | None:
     if isinstance(kind, Bits):
         return kind.big
     if isinstance(kind, Switch):
-        return next((order for _, one in kind.cases if (order := bit_order(one)) is not None), None)
+        return next((order for one in kind.kinds if (order := bit_order(one)) is not None), None)
     return None
 
 
