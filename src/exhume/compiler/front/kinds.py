@@ -258,7 +258,11 @@ def typed(expr: ex.Expr, here: Type, item: Kind) -> Kind:  # noqa: C901 - one ca
             return BOOL
         case ex.Unary(op, of):
             kind = typed(of, here, item)
-            demand(kind, NUMBERS if op == "-" else WHOLE, f"`{op}` takes {'a number' if op == '-' else 'an integer'}")
+            demand(
+                kind,
+                WHOLE | {"float"} if op == "-" else WHOLE,
+                f"`{op}` takes {'a number' if op == '-' else 'an integer'}",
+            )
             return FLOAT if family(kind) == "float" else INTEGER
         case ex.Binary(op, left, right):
             return operation(op, combined(typed(left, here, item)), combined(typed(right, here, item)))

@@ -20,7 +20,7 @@ SHOWN = frozenset(("integer", "text"))
 """Families of values that a format string may contain."""
 
 MEMBERS: dict[str, dict[str, Kind | None]] = {
-    "integer": {"to_s": TEXT, "to_i": INTEGER},
+    "integer": {"to_s": TEXT},
     "enum": {"to_i": INTEGER},
     "float": {"to_i": INTEGER},
     "bool": {"to_i": INTEGER},
