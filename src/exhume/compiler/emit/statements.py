@@ -99,7 +99,8 @@ class Statements(SingleValue):
             lines.add("first = at")
         # An element may use the list of its parent while that is being read: then the object gets the list before it is
         # full.  `shared` is the object's attribute, or empty.
-        upward = self.traces or any(self.module.needs[one.type].parent for one in nested_in(field.value_kind))
+        inner = [one.type for one in nested_in(field.value_kind) if not one.type.opaque]
+        upward = self.traces or any(self.module.needs[one].parent for one in inner)
         shared = self.kept(field) if upward else ""
         lines.add(f"{into} = {shared} = []" if shared else f"{into} = []")
         nested = any(True for _ in nested_in(field.value_kind))
