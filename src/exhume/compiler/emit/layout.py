@@ -673,8 +673,8 @@ def read_outside(read: Any, view: View, at: int, end: int, *arguments: Any) -> t
 
 
 def processed(routine: Any, data: View, *arguments: Any) -> bytes:
-    """Return bytes decoded by the caller's `process` routine."""
-    return bytes(routine(*arguments).decode(bytes(data)))
+    """Return bytes decoded by the caller's `process` routine.  Raises `TypeError` if it returns anything else."""
+    return bytes(memoryview(routine(*arguments).decode(bytes(data))))
 
 
 def named(names: Any, value: Any) -> Any:
