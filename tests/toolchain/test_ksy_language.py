@@ -538,6 +538,21 @@ CASES = [
         "00",
         {"[len(x) for x in (r.b, r.c, r.d, r.e, r.f, r.g, r.h, r.i)]": [0] * 8},
     ),
+    Case(
+        "numbers_have_no_terminator",
+        "seq: [{id: a, type: b1}, {id: b, type: b3, terminator: 7, include: true}, {id: c, type: b4},\n"
+        "  {id: d, type: u1, terminator: 0, repeat: eos, consume: false}]\n"
+        "instances: {e: {pos: 0, type: u2, terminator: 0, eos-error: false}}",
+        "b50001",
+        {"(r.a, r.b, r.c, list(r.d), r.e)": (True, 3, 5, [0, 1], 0xB5)},
+    ),
+    Case(
+        "bits_as_the_default_of_a_choice",
+        "seq: [{id: a, type: u1}, {id: b, type: {switch-on: a, cases: {0: u1, _: b3}}}, {id: c, type: b5},\n"
+        "  {id: d, type: {switch-on: _index, cases: {1: u1, _: b4}}, repeat: expr, repeat-expr: 4}, {id: e, type: u1}]",
+        "01b51207340f",
+        {"(r.a, r.b, r.c, r.d, r.e)": (1, 5, 0x15, [1, 7, 3, 4], 15)},
+    ),
     Case(  # as bits are left, the stream has not ended, and what comes after them is empty
         "rows_after_bits_at_the_end",
         "seq: [{id: a, type: b3}, {id: b, size-eos: true, repeat: eos}]",
@@ -733,6 +748,7 @@ def test_what_is_wrong_is_reported_with_its_line(tmp_path: Path, old: str, new: 
         "size: '[1.5, u].as<bytes>.length'", "size: sizeof<t>._sizeof", "size: d._sizeof",
         "size: 2, process: 'xor(1,)'", "type: 'p(1, , 2)'", "type: 'p(1)(2)'", "type: t, parent: null",
         "type: t, parent: nope",
+        "size: -e1", "size: u.to_i", "size: u._sizeof.to_i",
         "size: 0, process: u < 1", "size: 0, process: xor", "size: 0, process: 'xor(e1 == e1)'",
     ],
 )  # fmt: skip
@@ -906,6 +922,29 @@ def test_opaque_types_and_routines_are_given(tmp_path: Path) -> None:
         )
     with pytest.raises(SpecificationError, match="no type mine"):
         compile_ksy(tmp_path / "one.ksy", types={"other": given["types"]["other"]})
+
+
+@pytest.mark.parametrize("repeat", ["expr, repeat-expr: 4", "eos", "until, repeat-until: _io.eof"])
+def test_opaque_types_are_repeated(tmp_path: Path, repeat: str) -> None:
+    (tmp_path / "one.ksy").write_text(
+        f"meta: {{id: one}}\nseq: [{{id: n, type: u1}}, {{id: a, type: mine, repeat: {repeat}}}]", encoding="utf-8"
+    )
+    specification = compile_ksy(tmp_path / "one.ksy", types={"mine": lambda data: (data[0] * 2, 1)})
+    for r in (specification.read(bytes(range(5))), specification.traced(bytes(range(5)))[0]):
+        assert list(r.a) == [2, 4, 6, 8]
+    with pytest.raises(StructureError, match="field a"):
+        compile_ksy(tmp_path / "one.ksy", types={"mine": lambda data: (data[9], 1)}).read(bytes(range(5)))
+
+
+@pytest.mark.parametrize("decoded", [5, [1, 2], "ab", None])
+def test_routines_return_bytes(tmp_path: Path, decoded: Any) -> None:
+    class Fixed:
+        def decode(self, data: bytes) -> Any:
+            return decoded
+
+    (tmp_path / "one.ksy").write_text("meta: {id: one}\nseq: [{id: a, size: 1, process: mine}]", encoding="utf-8")
+    with pytest.raises(StructureError, match=f"a bytes-like object is required, not '{type(decoded).__name__}'"):
+        compile_ksy(tmp_path / "one.ksy", process={"mine": Fixed}).read(b"x")
 
 
 @pytest.mark.parametrize("size", [-1, 3, "x", None])
