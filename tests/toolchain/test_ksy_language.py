@@ -553,6 +553,24 @@ CASES = [
         "01b51207340f",
         {"(r.a, r.b, r.c, r.d, r.e)": (1, 5, 0x15, [1, 7, 3, 4], 15)},
     ),
+    Case(
+        "index_among_operators_of_repeat_until",
+        "seq: [{id: a, type: u1, repeat: until, repeat-until: 9 - _index == 7}, {id: b, type: row, repeat: until,\n"
+        "  repeat-until: _.x * _index == 12},\n"
+        "  {id: c, type: {switch-on: _index, cases: {1: u1, 2: row}}, repeat: until,\n"
+        "  repeat-until: 12 / (_index * 2 - 1) == 4}, {id: d, type: row, size: 2, repeat: until,\n"
+        "  repeat-until: _.x % (7 - _index) == 1}]\ntypes: {row: {seq: [{id: x, type: u1}]}}",
+        "0102030207060405060008000600",
+        {
+            "(list(r.a), [x.x for x in r.b], r.c[0], r.c[1].x, [x.x for x in r.d])": (
+                [1, 2, 3],
+                [2, 7, 6],
+                4,
+                5,
+                [6, 8, 6],
+            ),
+        },
+    ),
     Case(  # as bits are left, the stream has not ended, and what comes after them is empty
         "rows_after_bits_at_the_end",
         "seq: [{id: a, type: b3}, {id: b, size-eos: true, repeat: eos}]",

@@ -245,7 +245,7 @@ class Code(CodeContext):
         if id == "_index":
             if not self.index:
                 raise UnsupportedError("`_index` has no meaning here")
-            return self.index
+            return bound(self.index, BINDS["-"] if self.index.endswith(" - 1") else ATOM, level)
         if id == "_sizeof":
             return str(_whole_bytes(type_bits(self.type)))
         if id == REST.id:
