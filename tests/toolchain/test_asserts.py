@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import ast
 import gc
+from collections import deque
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -47,17 +48,38 @@ class Name(NamedTuple):
     name: str
 
 
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def statements(tree: ast.Module) -> Iterator[ast.AST]:
+    """Every statement of a module, outer ones first, without the expressions in them."""
+    waiting: deque[ast.AST] = deque(tree.body)
+    while waiting:
+        node = waiting.popleft()
+        yield node
+        for parts in ("body", "handlers", "cases", "orelse", "finalbody"):
+            waiting.extend(getattr(node, parts, ()))
+
+
 class Module:
-    """What the names of a module are."""
+    """What the names of a module are, and its functions in whose text is a `yield`."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.functions: dict[str, ast.FunctionDef | ast.AsyncFunctionDef] = {}
+        self.functions: dict[str, Function] = {}
         self.constants: dict[str, ast.expr] = {}
         self.imports: dict[str, Name] = {}
-        self.tree = tree = ast.parse(path.read_text(encoding="utf-8"))
-        for node in ast.walk(tree):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        text = path.read_text(encoding="utf-8")
+        lines = text.split("\n")
+        tree = ast.parse(text)
+        every = list(statements(tree))
+        self.generators = [
+            node
+            for node in every
+            if isinstance(node, Function) and "yield" in "\n".join(lines[node.lineno - 1 : node.end_lineno])
+        ]
+        for node in every:
+            if isinstance(node, Function):
                 self.functions.setdefault(node.name, node)
             elif isinstance(node, ast.ImportFrom) and node.module:
                 for alias in node.names:
@@ -85,18 +107,20 @@ def trees() -> Iterator[None]:
     gc.enable()
 
 
-def in_order(node: ast.AST) -> Iterator[ast.AST]:
+def evaluated(expression: ast.AST) -> Iterator[ast.AST]:
     """What is evaluated of an expression, whatever its values are."""
-    yield node
-    if isinstance(node, ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp):
-        yield from in_order(node.generators[0].iter)
-    elif isinstance(node, ast.IfExp):
-        yield from in_order(node.test)
-    elif isinstance(node, ast.BoolOp):
-        yield from in_order(node.values[0])
-    elif not isinstance(node, ast.Lambda):
-        for child in ast.iter_child_nodes(node):
-            yield from in_order(child)
+    waiting = [expression]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if isinstance(node, ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp):
+            waiting.append(node.generators[0].iter)
+        elif isinstance(node, ast.IfExp):
+            waiting.append(node.test)
+        elif isinstance(node, ast.BoolOp):
+            waiting.append(node.values[0])
+        elif not isinstance(node, ast.Lambda):
+            waiting.extend(ast.iter_child_nodes(node))
 
 
 class Looks:
@@ -146,7 +170,7 @@ class Looks:
 
     def expression(self, node: ast.expr) -> bool:
         """Whether evaluating an expression asserts something."""
-        return any(self.call(one) for one in in_order(node) if isinstance(one, ast.Call))
+        return any(self.call(one) for one in evaluated(node) if isinstance(one, ast.Call))
 
     def call(self, node: ast.Call) -> bool:
         words = {word.arg: ast.unparse(word.value) for word in node.keywords}
@@ -273,8 +297,6 @@ PATCHED = {"os.environ", "sys.modules", "sys.meta_path", "sys.path"}
 ENDED = ("fixture", "contextmanager", "hookimpl")
 """Decorators of generators that something always ends."""
 
-Function = ast.FunctionDef | ast.AsyncFunctionDef
-
 
 def own(function: Function) -> Iterator[ast.AST]:
     """The nodes of a function's body without those of functions in it."""
@@ -321,8 +343,8 @@ def test_no_generator_patches_anything() -> None:
     found = [
         f"{path.relative_to(ROOT / 'tests').as_posix()}::{node.name}"
         for path in sorted((ROOT / "tests").rglob("*.py"))
-        for node in ast.walk(module(path).tree)
-        if isinstance(node, Function) and not is_ended(node) and leaks(node, module(path))
+        for node in module(path).generators
+        if not is_ended(node) and leaks(node, module(path))
     ]
     assert found == []
 
@@ -352,5 +374,5 @@ def test_the_check_of_generators(text: str, expected: bool, tmp_path: Path) -> N
     path = tmp_path / "test_it.py"
     path.write_text(text)
     it = module(path)
-    found = [one for one in ast.walk(it.tree) if isinstance(one, Function) and not is_ended(one) and leaks(one, it)]
+    found = [one for one in it.generators if not is_ended(one) and leaks(one, it)]
     assert bool(found) is expected
