@@ -6,7 +6,6 @@ and `names` work on trees.  See the user guide of Kaitai Struct, "Expression lan
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import math
 import operator
@@ -501,40 +500,32 @@ OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 
 def replaced(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
     """Return a tree with `change` applied to every node, innermost first."""
-    values: dict[str, Any] = {}
-    for field in dataclasses.fields(expr):
-        value = getattr(expr, field.name)
+    values: list[Any] = []
+    for name in expr.__match_args__:
+        value = getattr(expr, name)
         if isinstance(value, tuple) and value and not isinstance(value[0], str):  # strings are the path of an enum
             value = tuple(replaced(one, change) for one in value)
         elif isinstance(value, Expr):
             value = replaced(value, change)
-        values[field.name] = value
-    return change(type(expr)(**values))
+        values.append(value)
+    return change(type(expr)(*values))
 
 
 def nodes(expr: Expr) -> list[Expr]:
     """Return every node of a tree, innermost first."""
     found: list[Expr] = []
-
-    def keep(one: Expr) -> Expr:
-        found.append(one)
-        return one
-
-    replaced(expr, keep)
+    for name in expr.__match_args__:
+        value = getattr(expr, name)
+        for one in value if isinstance(value, tuple) else (value,):
+            if isinstance(one, Expr):
+                found += nodes(one)
+    found.append(expr)
     return found
 
 
 def names(expr: Expr) -> set[str]:
     """Return every name that an expression begins a path with."""
-    found: set[str] = set()
-
-    def look(one: Expr) -> Expr:
-        if isinstance(one, Name):
-            found.add(one.id)
-        return one
-
-    replaced(expr, look)
-    return found
+    return {one.id for one in nodes(expr) if isinstance(one, Name)}
 
 
 def items_of(expr: Expr) -> tuple[Expr, ...] | None:

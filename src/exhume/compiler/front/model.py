@@ -358,6 +358,8 @@ class Type:
     """Sizes that were computed, in bytes (`size`) and bits (`bits`); see `ir.fixed`.  For `idle`, see `ir.bits`."""
     begun: list[bool] | None = None
     """Whether bits of a byte may be unread before each field and after the last, once known; see `ir.bits`."""
+    varint: list[Any] | None = None
+    """Bytes of the variable-length integer that it is, once known; see `ir.fixed`."""
     suffix: str = ""
     """Suffix that makes the names of its class and reader unique."""
     opaque: bool = False

@@ -21,11 +21,12 @@ from typing import Any
 from exhume.compiler.front.kinds import BYTES, TEXT, Bits, Integer, Kind, Sequence, SimpleKind
 from exhume.compiler.front.model import Field, Type
 from exhume.compiler.instances.draft import NotYetError, RandomChoices, RetryError
-from exhume.compiler.instances.roles import FieldUse, packed, rules_of, uses_of, varint
+from exhume.compiler.instances.roles import FieldUse, packed, rules_of, uses_of
 from exhume.compiler.instances.solve import LARGEST, Key, Solver, limits
 from exhume.compiler.instances.structures import Structures
 from exhume.compiler.instances.tree import BrokenError, ChecksumField, Node, Rule, Stream, UnknownError
 from exhume.compiler.instances.walk import Walk
+from exhume.compiler.ir.fixed import varint
 from exhume.compiler.refusal import UnsupportedError
 
 PASSES = 60

@@ -11,18 +11,16 @@ from __future__ import annotations
 
 import functools
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from exhume.compiler.front import expressions as ex
 from exhume.compiler.front.kinds import Bits, Integer, Kind, SimpleKind, Switch, structures
 from exhume.compiler.front.model import Field, Type
-from exhume.compiler.ir import fixed
+from exhume.compiler.ir.fixed import varint
 from exhume.compiler.ir.needs import KEYS
 from exhume.compiler.refusal import UnsupportedError
-
-varint: Callable[[Type], list[fixed.Group]] = functools.cache(fixed.varint)
 
 
 @dataclass(frozen=True, slots=True)

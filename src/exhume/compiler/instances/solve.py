@@ -13,9 +13,10 @@ from typing import Any
 from exhume.compiler.front import expressions as ex
 from exhume.compiler.front.kinds import BYTES, TEXT, Bits, Integer, Kind
 from exhume.compiler.front.model import Field
-from exhume.compiler.instances.roles import encoding_of, expression, varint
+from exhume.compiler.instances.roles import encoding_of, expression
 from exhume.compiler.instances.tree import Node, Raw, Scope, Stream, UnknownError
 from exhume.compiler.instances.walk import Walk
+from exhume.compiler.ir.fixed import varint
 
 Key = tuple[str, str]
 """A variable: `("value", path)` is a number, `("bytes", path)` the content of a field, `("count", path)` the number of

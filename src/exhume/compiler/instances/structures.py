@@ -27,10 +27,11 @@ from exhume.compiler.front import expressions as ex
 from exhume.compiler.front.kinds import Kind, Structure, Switch
 from exhume.compiler.front.model import Field
 from exhume.compiler.instances.draft import NotYetError, RetryError
-from exhume.compiler.instances.roles import expression, varint
+from exhume.compiler.instances.roles import expression
 from exhume.compiler.instances.solve import LARGEST, Key
 from exhume.compiler.instances.stored import StoredValues
 from exhume.compiler.instances.tree import Node, Raw, Scope, Stream
+from exhume.compiler.ir.fixed import varint
 
 WISHES_UNTIL = 150
 """Structures of an instance up to which optional fields and cases are wished for; it would grow without end."""

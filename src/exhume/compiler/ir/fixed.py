@@ -279,6 +279,13 @@ def varint(type: Type) -> list[Group]:
     Such a type is represented by a computed instance (`-scalar`), and its fields are single bytes, each with a
     condition (`if`) that the bytes before it request it: `if: b0 >= 0x80`, then `if: b0 >= 0x80 and b1 >= 0x80`.
     """
+    if type.varint is None:
+        type.varint = _varint(type)
+    return type.varint
+
+
+def _varint(type: Type) -> list[Group]:
+    """Return what `varint` returns, which takes long for a type of ten bytes."""
     if type.scalar is None or not type.seq or any(one.value_kind != Integer(size=1) or one.repeat for one in type.seq):
         return []
     value = type.field(type.scalar).value
