@@ -3,7 +3,7 @@
 // it is loaded; anything unexpected in it is an error.  What users get is compiled without this file.
 //
 //   node tools/ksc_internals.mjs readwrite --out DIR FILE.ksy...
-//   node tools/ksc_internals.mjs warnings FILE.ksy...        prints [{"file", "text"}] as JSON
+//   node tools/ksc_internals.mjs warnings FILE.ksy...        prints {file: [text...]} as JSON; an error is the last text
 
 import fs from "node:fs";
 import path from "node:path";
@@ -37,10 +37,16 @@ export function patchedCompiler({ readWrite = false, onProblem = () => {} } = {}
 async function main(argv) {
   const [command, ...rest] = argv;
   if (command === "warnings") {
-    const found = [];
+    const found = {};
+    let texts;
+    const compiler = patchedCompiler({ onProblem: (text) => texts.push(text) });
     for (const file of rest) {
-      const compiler = patchedCompiler({ onProblem: (text) => found.push({ file, text }) });
-      await compileFile(compiler, file, "python", false);
+      found[file] = texts = [];
+      try {
+        await compileFile(compiler, file, "python", false);
+      } catch (error) {
+        texts.push(messageOf(error));
+      }
     }
     console.log(JSON.stringify(found));
   } else if (command === "readwrite" && rest[0] === "--out") {

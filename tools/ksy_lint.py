@@ -9,6 +9,7 @@ is one line, `file: where: what`.  Needs Node.js (to read YAML exactly as the We
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import keyword
 import re
@@ -103,20 +104,21 @@ def read_specs(files: list[Path], node: tuple[str, ...]) -> dict[Path, dict[str,
     return {Path(name): value for name, value in json.loads(done.stdout).items()}
 
 
-def compiler_problems(files: list[Path], node: tuple[str, ...]) -> list[str]:
-    """Return what the compiler has to say about the specifications: its warnings, or the error that stopped it."""
+def compiler_problems(files: list[Path], node: tuple[str, ...]) -> dict[Path, list[str]]:
+    """Return what the compiler reports about each specification: its warnings, and the error that stopped it."""
     script = str(nodejs.ROOT / "tools" / "ksc_internals.mjs")
-    found: dict[str, None] = {}
-    done = subprocess.run([*node, script, "warnings", *map(str, files)], capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        return [done.stderr.strip()]
-    for problem in json.loads(done.stdout):
-        text = " ".join(problem["text"].split())
+    done = subprocess.run([*node, script, "warnings", *map(str, files)], capture_output=True, text=True, check=True)
+    found: dict[Path, list[str]] = {}
+    for file, texts in json.loads(done.stdout).items():
+        words = [" ".join(text.split()) for text in texts]
         # The guide names *stored* lengths after what they measure; values derived from several fields and parameters
         # are named for what they are, whatever they also happen to be the size of.
-        if not ("warning: use `" in text and re.search(r": /(types/\w+/)*(instances|params)/", text)):
-            found[text] = None
-    return list(found)
+        found[Path(file)] = [
+            text
+            for text in words
+            if not ("warning: use `" in text and re.search(r": /(types/\w+/)*(instances|params)/", text))
+        ]
+    return found
 
 
 def forbidden_modules(root: Path) -> set[str]:
@@ -637,7 +639,10 @@ def lint(root: Path) -> list[str]:
         return found
     loaded = {file.stem: item for file, item in read_specs(files, node).items()}
     found.extend(check_specs(root, loaded, forbidden_modules(root)))
-    return found or [f"compiler: {text}" for text in compiler_problems(files, node)]
+    if found:
+        return found
+    reported = itertools.chain.from_iterable(compiler_problems(files, node).values())
+    return [f"compiler: {text}" for text in dict.fromkeys(reported)]  # those of an import once
 
 
 def main(argv: list[str] | None = None) -> int:
