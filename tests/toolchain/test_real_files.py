@@ -50,13 +50,13 @@ def files_of(name: str, samples: RealSamples) -> list[Path]:
 
 @pytest.fixture(scope="module")
 def pure_ones(real_samples: RealSamples) -> dict[tuple[str, Path], dict[str, Any]]:
-    """Return what JavaScript makes of each file of each specification; one Node.js process for all."""
+    """Return what JavaScript makes of each file of each specification."""
     todo = [(name, file) for name in FILES for file in some_of(name, real_samples)]
     return dict(zip(todo, trees.run_pure([trees.pure_item(*one) for one in todo]), strict=True))
 
 
 @pytest.mark.node
-@pytest.mark.xdist_group("real")
+@pytest.mark.xdist_group("twin")
 @pytest.mark.parametrize("name", FILES)
 @pytest.mark.slow
 def test_both_languages_read_them_alike(

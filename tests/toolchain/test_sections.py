@@ -47,7 +47,7 @@ def pieces() -> dict[str, list[Piece]]:
 
 @functools.cache
 def pure_results() -> dict[str, list[dict[str, Any]]]:
-    """Return what JavaScript makes of the pieces of each schema; one Node.js process for all."""
+    """Return what JavaScript makes of the pieces of each schema."""
     items: list[dict[str, Any]] = []
     names: list[str] = []
     with tempfile.TemporaryDirectory() as scratch:
@@ -64,7 +64,7 @@ def pure_results() -> dict[str, list[dict[str, Any]]]:
 
 
 @pytest.mark.node
-@pytest.mark.xdist_group("sections")
+@pytest.mark.xdist_group("twin")
 @pytest.mark.parametrize("name", PARTS)
 @pytest.mark.slow
 def test_sections_are_what_their_schema_states(name: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import base64
 import enum
 import functools
@@ -68,12 +69,24 @@ def camel(name: str) -> str:
     return first + "".join(word[:1].upper() + word[1:] for word in rest)
 
 
+@functools.cache
+def _pure_process() -> subprocess.Popen[str]:
+    """A Node.js process that compiles each specification once; the tests that use it are the group `twin`."""
+    process = subprocess.Popen(
+        [*node_or_skip(), str(PURE)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8"
+    )
+    atexit.register(process.communicate)  # closes its input, which ends it
+    return process
+
+
 def run_pure(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Open each {"spec", "sample", "args"} in the parser of the Web IDE, in Node.js."""
-    command = [*node_or_skip(), str(PURE)]
-    done = subprocess.run(command, input=json.dumps(items), capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    results: list[dict[str, Any]] = json.loads(done.stdout)
+    process = _pure_process()
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(json.dumps(items) + "\n")
+    process.stdin.flush()
+    results: list[dict[str, Any]] = json.loads(process.stdout.readline())
     return results
 
 
@@ -85,7 +98,7 @@ def pure_item(name: str, sample: Path) -> dict[str, Any]:
 
 @functools.cache
 def pure_results() -> dict[str, dict[str, Any]]:
-    """Return the JavaScript result for every sample, by the sample's stem; one Node.js process for all."""
+    """Return the JavaScript result for every sample, by the sample's stem."""
     todo = cases()
     return {
         case_id(case): result for case, result in zip(todo, run_pure([pure_item(*case) for case in todo]), strict=True)

@@ -1,15 +1,16 @@
 // Opens specifications with samples the way the Kaitai Web IDE does, without a browser: js-yaml, the compiler's
 // JavaScript output in debug mode, every file in one scope, every field and every instance visited.
 //
-//   node webide_twin.mjs < CASES.json > RESULTS.json
+//   node webide_twin.mjs < CASES > RESULTS
 //
-// CASES: [{"spec": path, "sample": path, "args": [value...]}]
-// RESULTS: [{"error": text or null, "incomplete": [path...], "nodes": n, "tree": value}], in the same order.
+// CASES: lines of JSON, [{"spec": path, "sample": path, "args": [value...]}...]; a specification is compiled once.
+// RESULTS: as many, [{"error": text or null, "incomplete": [path...], "nodes": n, "tree": value}...], in this order.
 // In a tree a structure is {"$type": name, field: value...}, bytes are {"$bytes": base64}, and an object met before
 // is {"$ref": where}; absent values are left out, names are lowerCamelCase, keys are sorted.
 
 import fs from "node:fs";
 import path from "node:path";
+import readline from "node:readline";
 import { createRequire } from "node:module";
 import { compileFile, messageOf } from "../../tools/ksc.mjs";
 
@@ -93,6 +94,8 @@ async function open({ spec, sample, args }) {
   return { error: state.errors.join("; ") || null, incomplete: state.incomplete, nodes: state.nodes, tree };
 }
 
-const results = [];
-for (const item of JSON.parse(fs.readFileSync(0, "utf8"))) results.push(await open(item));
-process.stdout.write(JSON.stringify(results));
+for await (const line of readline.createInterface({ input: process.stdin })) {
+  const results = [];
+  for (const item of JSON.parse(line)) results.push(await open(item));
+  process.stdout.write(`${JSON.stringify(results)}\n`);
+}
