@@ -189,7 +189,12 @@ def test_a_count_that_is_wrong_costs_nothing() -> None:
 
 
 @given(
-    st.lists(st.binary(max_size=10) | st.lists(st.sampled_from(b'\x11\x12\x13\\a"\n')).map(bytes), max_size=6),
+    st.lists(
+        st.binary(max_size=10)
+        | st.lists(st.sampled_from(b'\x11\x12\x13\\a"\n')).map(bytes)
+        | st.lists(st.sampled_from([b"of plain text", b"\x12", b"\\\x11", b"\n"])).map(b"".join),
+        max_size=6,
+    ),
     st.lists(st.binary(max_size=5), max_size=4),
     st.lists(int64 | st.integers(0, 5) | st.integers(1 << 62, (1 << 62) + 5), max_size=8),
     st.lists(st.tuples(st.integers(0, 7), st.integers(0, 9)), min_size=1, max_size=6),

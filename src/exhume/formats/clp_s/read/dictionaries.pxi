@@ -417,21 +417,25 @@ cdef class ClpsLogTypes:  # see the class of this name in pykernel.py
         if self.first != NULL:
             raise TypeError("made already")
         self.core = core
-        # Measure: the number of placeholders and the size of the text.
+        # Measure: the number of placeholders, the size of the text, and how many of its bytes JSON escapes.  Placeholders
+        # and the escape of the dictionary are among those bytes: eight bytes without one are plain text.
         for index in range(entries.count):
             one = string_at(&entries.strings, index)
             total += one.size
-            for i in range(one.size):
+            i = 0
+            while i < one.size:
+                if i + 8 <= one.size and not needs_escape(one.text + i, 8):
+                    i += 8
+                    continue
                 byte = <uint8_t>one.text[i]
-                if first <= byte <= last:
-                    holes += 1
+                holes += first <= byte <= last
+                escapes += ESCAPE[byte] != 0
+                i += 1
+        if not escape:
+            escapes = 0
         self.first = <Py_ssize_t*>malloc((entries.count + 1) * sizeof(Py_ssize_t))
         size = (holes + entries.count + 2) * sizeof(Hole)  # each log type has one part more than placeholders
         if room is not None:
-            for index in range(entries.count if escape else 0):
-                one = string_at(&entries.strings, index)
-                for i in range(one.size):
-                    escapes += ESCAPE[<uint8_t>one.text[i]] != 0
             self.in_memory = False
             # The parts, and then their text; 6 more, which `add_escaped` reserves even for the last byte.
             given = self.room = room(size + total + 5 * escapes + 6)
@@ -453,6 +457,10 @@ cdef class ClpsLogTypes:  # see the class of this name in pykernel.py
             self.first[index] = used
             i = 0
             while i < one.size:
+                if i + 8 <= one.size and not needs_escape(text + i, 8):
+                    put(&self.arena, text + i, 8)
+                    i += 8
+                    continue
                 byte = <uint8_t>text[i]
                 if byte == CLP_S_DICTIONARY_ENTRIES_MARKS_ESCAPE:
                     i += 1

@@ -212,28 +212,36 @@ cdef inline bint add(Out* out, const char* text, Py_ssize_t size) noexcept nogil
 
 cdef bint add_escaped(Out* out, const char* text, Py_ssize_t size) noexcept nogil:
     """Append a string with the escapes of JSON; False when there is no memory."""
-    cdef Py_ssize_t i
+    cdef Py_ssize_t at = 0, i, end
     cdef uint8_t byte, how
     cdef char* data
     if not reserve(out, 6 * size):  # the longest escape is \u00xx
         return False
     data = out.data + out.size
-    for i in range(size):
-        byte = <uint8_t>text[i]
-        how = ESCAPE[byte]
-        if how == 0:
-            data[0] = <char>byte
-            data += 1
-        else:
-            data[0] = c"\\"
-            data[1] = <char>how
-            data += 2
-            if how == c"u":
-                data[0] = c"0"
-                data[1] = c"0"
-                data[2] = HEX[byte >> 4]
-                data[3] = HEX[byte & 15]
-                data += 4
+    while at < size:
+        end = min(at + 8, size)
+        if end - at == 8 and not needs_escape(text + at, 8):
+            memcpy(data, text + at, 8)
+            data += 8
+            at = end
+            continue
+        for i in range(at, end):
+            byte = <uint8_t>text[i]
+            how = ESCAPE[byte]
+            if how == 0:
+                data[0] = <char>byte
+                data += 1
+            else:
+                data[0] = c"\\"
+                data[1] = <char>how
+                data += 2
+                if how == c"u":
+                    data[0] = c"0"
+                    data[1] = c"0"
+                    data[2] = HEX[byte >> 4]
+                    data[3] = HEX[byte & 15]
+                    data += 4
+        at = end
     out.size = data - out.data
     return True
 
