@@ -154,6 +154,11 @@ class ExhumeError(Exception):
         return describe(self.code, self.message, self.span, self.field_path, self.expected, self.actual, remedy)
 
     @property
+    def is_reading_failure(self) -> bool:
+        """Whether reading itself failed (EX-6xx: files, network, servers), which states nothing about the data."""
+        return self.code.startswith("EX-6")
+
+    @property
     def summary(self) -> str:
         """The line without target and offset, for output that shows these next to it."""
         return describe(self.code, self.message, None, self.field_path, self.expected, self.actual)

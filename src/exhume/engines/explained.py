@@ -211,9 +211,9 @@ def check_fields(section: Section, node: Field, around: list[Field], unchecked: 
         check_fields(section, child, chain, unchecked, note)
 
 
-def checked_nearby(section: Section, most: int = NEARBY) -> Section:
-    """The section, but without checksums about more than `most` bytes elsewhere, so that it is shown at once."""
-    compare, covers, left = section.check, section.covers, most
+def checked_nearby(section: Section) -> Section:
+    """The section, but without checksums about more than `NEARBY` bytes elsewhere, so that it is shown at once."""
+    compare, covers, left = section.check, section.covers, NEARBY
     if compare is None or covers is None:
         return section
 
@@ -241,7 +241,7 @@ def _checked(section: Section, chain: Sequence[Field], unchecked: str) -> Check:
     try:
         return section.check(chain)
     except ExhumeError as error:
-        if error.code.startswith("EX-6"):  # reading itself failed
+        if error.is_reading_failure:
             raise
         return Check.skipped(error.summary)
 

@@ -82,7 +82,7 @@ def _probed(source: Source | Tree, among: Iterable[Format]) -> list[Identificati
         try:
             candidate = described.hook("probe")(source)
         except ExhumeError as error:
-            if error.code.startswith("EX-6"):  # the source failed, not the guess
+            if error.is_reading_failure:
                 raise
             continue
         if candidate is not None:

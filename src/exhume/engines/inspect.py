@@ -131,7 +131,7 @@ class Inspection(Archive):
         except (MissingDependencyError, UnsupportedOperationError):
             raise
         except ExhumeError as error:
-            if final or error.code.startswith("EX-6"):  # EX-6xx: reading itself failed
+            if final or error.is_reading_failure:
                 raise
             finding = Finding.from_error(error)
             if finding not in self.problems:

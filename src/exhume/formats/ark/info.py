@@ -219,7 +219,7 @@ def _add_up(reader: ArkLog, trust: StatisticsTrust, errors: list[Finding]) -> tu
             try:
                 found, is_exact = reader.statistics(reference), True
             except ExhumeError as error:
-                if error.code.startswith("EX-6"):  # reading failed, which shows nothing about the split
+                if error.is_reading_failure:
                     raise
                 errors.append(Finding.from_error(error))
         # Without any statistics every channel of the split is listed, with no messages, as an estimate.

@@ -315,8 +315,8 @@ class History:
             for _ in self.view.chunks(row):
                 pass
         except ExhumeError as error:
-            if error.code.startswith("EX-6"):
-                raise  # reading files failed, which says nothing about the bundle
+            if error.is_reading_failure:
+                raise
             return ("bad" if error.code == "DBND-201" else "unreadable"), error
         return "good", None
 

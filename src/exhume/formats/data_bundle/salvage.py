@@ -210,7 +210,7 @@ def _count(report: SalvageReport, entry: FileVersion, work: Any) -> None:
     try:
         work()
     except ExhumeError as error:
-        if error.code.startswith("EX-6"):
+        if error.is_reading_failure:
             raise
         report.add_lost(kind)
         report.notes.append(f"{entry.path}: {error}")
