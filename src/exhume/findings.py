@@ -385,10 +385,12 @@ class CappedFindings:
     times.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, findings: Iterable[Finding] = ()) -> None:
         self._kept: list[Finding] = []  # the first ones of each rule
         self._counts: dict[str, int] = {}  # all findings, by code
         self._last: dict[str, Finding] = {}  # the last one that was only counted, by code
+        for finding in findings:
+            self.append(finding)
 
     def append(self, finding: Finding) -> None:
         """Keep a finding, or only count it when enough findings of its rule are kept."""

@@ -11,8 +11,9 @@ from exhume.findings import Severity
 from exhume.formats.clp_ir import checks
 from exhume.formats.clp_ir.layout import build_metadata, misfit, parse_metadata
 from exhume.formats.clp_ir.units import MAX_MS, MIN_MS
-from exhume.formats.clp_ir.verify import EVENTS, verify_source
+from exhume.formats.clp_ir.verify import verify_source
 from exhume.formats.kv_ir.layout import END, Encodings, build_preamble, parse_preamble
+from exhume.formats.kv_ir.passes import EVENTS
 from exhume.io.source import BytesSource
 from exhume.io.tree import MemoryTree
 from exhume.testing.sources import MisreportingSource

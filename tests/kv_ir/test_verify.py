@@ -8,7 +8,8 @@ from exhume_ksy.facts.clp_kv_ir import Tags
 from exhume.errors import SourceError, Span
 from exhume.formats.kv_ir import checks
 from exhume.formats.kv_ir.layout import END, build_integer
-from exhume.formats.kv_ir.verify import EVENTS, verify_source
+from exhume.formats.kv_ir.passes import EVENTS
+from exhume.formats.kv_ir.verify import verify_source
 from exhume.io.source import BytesSource
 from exhume.io.tree import MemoryTree
 from exhume.testing.sources import MisreportingSource

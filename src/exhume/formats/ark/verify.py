@@ -126,10 +126,7 @@ def _num_pieces(reader: ArkLog, reference: SplitReference) -> int:
 def _check_piece(reader: ArkLog, references: list[SplitReference], quick: bool, piece: Piece) -> CappedFindings:
     """The findings about a chunk of a split's messages, and with its first chunk those about its header and index."""
     split, number, count = piece
-    found = CappedFindings()
-    for finding in _check_split(reader, references[split], quick, number, count):
-        found.append(finding)
-    return found
+    return CappedFindings(_check_split(reader, references[split], quick, number, count))
 
 
 def _distinct(reader: ArkLog) -> list[SplitReference]:

@@ -26,7 +26,6 @@ from exhume.formats.kv_ir.layout import (
     build_preamble,
     default_metadata,
 )
-from exhume.formats.kv_ir.passes import printed
 from exhume.formats.kv_ir.probe import is_of_text
 from exhume.formats.kv_ir.stream import Stream
 from exhume.io.source import BytesSource
@@ -80,5 +79,5 @@ def as_key_values(name: str, pieces: Iterator[bytes], limits: Limits = DEFAULT_L
     units = TextUnits(stream, limits)
     parse_metadata(units.preamble, stream.span(0, units.preamble.size))
     yield HEAD + NODES
-    yield from printed(units, EventForm.KEYED, MADE)
+    yield from units.printed(EventForm.KEYED, MADE)
     yield END

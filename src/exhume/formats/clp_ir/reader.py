@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from exhume.archive import Entry, Progress, no_progress
 from exhume.choices import check_choice, check_keywords
@@ -26,10 +26,8 @@ from exhume.formats.clp_ir.stream import TextUnits, begin
 from exhume.formats.clp_ir.units import MAX_MS, MIN_MS, EventForm, Wildcard, parse_wildcard
 from exhume.formats.kv_ir.layout import Preamble
 from exhume.formats.kv_ir.model import StreamInfo
-from exhume.formats.kv_ir.passes import printed, read_preamble
-from exhume.formats.kv_ir.reader import StreamArchive
+from exhume.formats.kv_ir.reader import StreamArchive, read_preamble
 from exhume.formats.kv_ir.stream import Stream
-from exhume.formats.kv_ir.units import UnitError
 from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
@@ -63,17 +61,7 @@ class ClpIrInfo(StreamInfo):
 def collect(archive: TextStream) -> ClpIrInfo:
     """The info of a stream; damaged events are left out and listed as findings."""
     units = archive.units()
-    found: list[Finding] = []
-    while True:
-        try:
-            while units.step(EventForm.LENIENT, units.decoder.events + EVENTS):
-                pass
-            break
-        except UnitError as trouble:
-            found.append(Finding.from_error(trouble.error))
-            if trouble.after < 0:
-                break
-            units.skip(trouble.after)
+    found = [Finding.from_error(trouble.error) for trouble in units.faults(EventForm.LENIENT)]
     decoder = units.decoder
     first, last = (decoder.first_time, decoder.last_time) if decoder.matched else (None, None)
     return ClpIrInfo.of(archive, units, archive.metadata, found, first_ms=first, last_ms=last)
@@ -249,14 +237,14 @@ class ClpIrArchive(StreamArchive):
         `times`: as the stream's `pattern` has them, as `iso` 8601, or `none`.  Raises `QueryError` for another word,
         the fault in the stream after the events before it, and the fault in an event after all others.
         """
-        return printed(self.chosen(choice, times=times), EventForm.TEXT)
+        return self.chosen(choice, times=times).printed(EventForm.TEXT)
 
     def json_chunks(self, *, choice: Choice = EVERY) -> Iterator[bytes]:
         """The events as lines of JSON with `timestamp` (milliseconds) and `message`, in chunks of whole lines.
 
         Raises the same errors as `text_chunks`.
         """
-        return printed(self.chosen(choice), EventForm.LINES)
+        return self.chosen(choice).printed(EventForm.LINES)
 
     def json_lines(self, *, choice: Choice = EVERY) -> Iterator[bytes]:
         """The events as lines of JSON, one at a time; see `json_chunks`."""
@@ -277,14 +265,9 @@ class ClpIrArchive(StreamArchive):
         """Yield each event with its span and its number among all events. Raises the same errors as `text_chunks`."""
         units = self.chosen(choice)
         decoder = units.decoder
-        while not units.ended:
-            try:
-                for event in units.texts():
-                    number = decoder.events - 1 + units.passed
-                    yield units.stream.span(decoder.start, decoder.end), number, TextEvent(*event)
-            except UnitError as trouble:
-                units.pass_over(trouble)
-        units.close()
+        for event in cast("Iterator[tuple[int, bytes]]", units.readable()):
+            number = decoder.events - 1 + units.passed
+            yield units.stream.span(decoder.start, decoder.end), number, TextEvent(*event)
 
     def follow(self, *, choice: Choice = EVERY, quiet_s: float | None = None) -> Iterator[TextEvent]:
         """The events, each as soon as its logger has written it; ends with the stream.
@@ -323,7 +306,7 @@ class ClpIrArchive(StreamArchive):
     def count(self, choice: Choice = EVERY) -> int:
         """Number of events that match a choice.  Raises the same errors as `text_chunks`."""
         units = self.chosen(choice)
-        for _ in printed(units, EventForm.LENIENT, 1 << 62):  # no output, whatever the target
+        for _ in units.printed(EventForm.LENIENT, 1 << 62):  # no output, whatever the target
             pass
         return int(units.decoder.matched)
 

@@ -19,14 +19,10 @@ from exhume.formats.clp_ir.patterns import compile_pattern, find_zone
 from exhume.formats.clp_ir.stream import TextUnits, begin
 from exhume.formats.clp_ir.units import EventForm
 from exhume.formats.kv_ir.passes import Units
-from exhume.formats.kv_ir.units import UnitError
 from exhume.formats.kv_ir.verify import rest
 from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
-
-EVENTS = 10_000
-"""Events between two reports of progress."""
 
 
 def verify_source(
@@ -41,10 +37,7 @@ def verify_source(
     if isinstance(source, Tree):
         yield checks.NOT_CLP_IR.finding("a directory", span=Span(source.name, 0, 0))
         return
-    found = CappedFindings()
-    for finding in deduplicated(_findings(source, limits, quick, progress)):
-        found.append(finding)
-    yield from found.findings()
+    yield from CappedFindings(deduplicated(_findings(source, limits, quick, progress))).findings()
 
 
 def _findings(source: Source, limits: Limits, quick: bool, progress: Progress) -> Iterator[Finding]:
@@ -81,17 +74,7 @@ def _printing(metadata: dict[str, Any], span: Span) -> Iterator[Finding]:
 
 def walk(units: Units, progress: Progress = no_progress) -> Iterator[Finding]:
     """The findings about the units of a stream in their order; it ends where the next unit cannot be found."""
-    stream = units.stream
-    while True:
-        try:
-            while units.step(EventForm.CHECK, units.decoder.events + EVENTS):
-                progress(stream.stored, stream.source.size, "bytes")
-            return
-        except UnitError as trouble:
-            yield _finding(trouble.error)
-            if trouble.after < 0:
-                return
-            units.skip(trouble.after)
+    return (_finding(trouble.error) for trouble in units.faults(EventForm.CHECK, progress))
 
 
 def _finding(error: ExhumeError) -> Finding:

@@ -292,7 +292,7 @@ def _rows(archive: KeyedStream, known: Mapping[str, Column], losses: Counter[str
             else:
                 yield f"{before}{name}", print_array(one)[0] if isinstance(one, list) else one
 
-    for auto, user in archive.events_of(counting_rest(archive.units(), losses)):
+    for auto, user in counting_rest(archive.units(), losses).readable():
         yield [*pairs(auto, "@"), *pairs(user, "", True)]
 
 

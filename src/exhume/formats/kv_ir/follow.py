@@ -17,9 +17,8 @@ import zstandard
 from exhume.codecs.layout import FRAME_STARTS, ZSTD_MAGIC
 from exhume.errors import ExhumeError, SourceError, Span
 from exhume.formats.kv_ir.checks import StreamRules
-from exhume.formats.kv_ir.passes import Units, printed
+from exhume.formats.kv_ir.passes import Units
 from exhume.formats.kv_ir.stream import FIRST_STEP, Stream, new_engine
-from exhume.formats.kv_ir.units import UnitError
 from exhume.io.local import GrowingFile
 
 if TYPE_CHECKING:
@@ -159,7 +158,7 @@ def follow(
         note_removed(run, stream)
         try:
             units.append(begin(stream))
-            for chunk in printed(units[0], how):
+            for chunk in units[0].printed(how):
                 run.out.write(chunk)
         except ExhumeError:
             if stream.file.replaced is None:
@@ -198,12 +197,7 @@ def followed(
         stream.idle = idle
         try:
             units = begin(stream)
-            while not units.ended:
-                try:
-                    yield from units.events()
-                except UnitError as trouble:
-                    units.pass_over(trouble)
-            units.close()
+            yield from units.readable()
         except _QuietError:
             return
         except ExhumeError:

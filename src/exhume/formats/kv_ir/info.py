@@ -17,10 +17,7 @@ from exhume.formats.kv_ir.chunks import decode_ahead
 from exhume.formats.kv_ir.layout import NODES, Tags
 from exhume.formats.kv_ir.model import KeyedStream, StreamInfo
 from exhume.formats.kv_ir.passes import Units
-from exhume.formats.kv_ir.units import EventForm, UnitError
-
-EVENTS = 1 << 20
-"""Events to decode in one call; any large number, since there is no output."""
+from exhume.formats.kv_ir.units import EventForm
 
 SPACES = ("auto", "user")
 """The two trees of keys, each a name space of its own: those of the logger, those of its user."""
@@ -47,18 +44,11 @@ def walk(archive: KeyedStream, how: EventForm = EventForm.CHECK, jobs: int = 1) 
     judged = True  # False once keys cannot be numbered: then faults of later events would be consequences of that
     for _ in decode_ahead(units, how, jobs):
         pass
-    while True:
-        try:
-            while units.step(how, units.decoder.events + EVENTS):
-                pass
-            return units, found
-        except UnitError as trouble:
-            if judged:
-                found.append(Finding.from_error(trouble.error))
-            judged = judged and trouble.status not in checks.LOSES_COUNT
-            if trouble.after < 0:
-                return units, found
-            units.skip(trouble.after)
+    for trouble in units.faults(how):
+        if judged:
+            found.append(Finding.from_error(trouble.error))
+        judged = judged and trouble.status not in checks.LOSES_COUNT
+    return units, found
 
 
 def collect(archive: KeyedStream) -> KvIrInfo:

@@ -20,7 +20,7 @@ from exhume.formats.clp_s.write.kernel import clps_count_lines
 from exhume.formats.clp_s.write.textlog import INVALID, KEYS, MESSAGE, original, text_log
 from exhume.formats.kv_ir.passes import Event, Units
 from exhume.formats.kv_ir.stream import Stream
-from exhume.formats.kv_ir.units import AUTO, USER, UnitError
+from exhume.formats.kv_ir.units import AUTO, USER
 from exhume.io.parallel import map_ordered
 from exhume.io.source import BytesSource
 from exhume.io.values import Gathering
@@ -101,13 +101,8 @@ def write_lines(
 
 def _copy(writer: KvIrWriter, units: Units) -> None:
     """Write the events of another stream.  Raises the fault in it."""
-    while not units.ended:
-        try:
-            for auto, user in units.events():
-                writer.write(user, auto)
-        except UnitError as trouble:
-            raise trouble.error from None
-    units.close()
+    for auto, user in units.readable():
+        writer.write(user, auto)
 
 
 def _write_ahead(writer: KvIrWriter, encoders: LineEncoders, blocks: Iterator[Lines], *, both: bool, jobs: int) -> None:

@@ -7,6 +7,7 @@ the end.  The formats KV-IR and CLP IR share `locate_stream`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 
 from exhume.codecs.zstd import ZSTD_MAGIC
 from exhume.counts import counted
@@ -16,8 +17,8 @@ from exhume.formats.kv_ir import checks
 from exhume.formats.kv_ir.layout import MAGIC_SIZE, MAGICS, parse_metadata
 from exhume.formats.kv_ir.passes import Units
 from exhume.formats.kv_ir.stream import Stream
-from exhume.formats.kv_ir.units import EventForm, UnitError
-from exhume.formats.kv_ir.verify import EVENTS, walk
+from exhume.formats.kv_ir.units import EventForm
+from exhume.formats.kv_ir.verify import walk
 from exhume.io.source import Source
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.recovery import CarvedArchive, CarveVerdict, VerifiedBy
@@ -65,9 +66,7 @@ def locate_stream(
     except ExhumeError:
         return None
     # Verify the stream, continuing as far as units can be found.
-    found = CappedFindings()
-    for finding in deduplicated(walk(units)):
-        found.append(finding)
+    found = CappedFindings(deduplicated(walk(units)))
     _skip_to_the_end(units)
     end, is_cut = _end_of(stream, units, source, hit, found)
     findings = tuple(found.findings())
@@ -105,13 +104,6 @@ def _skip_to_the_end(units: Units) -> None:
 
     Verification stops earlier: at a fault after which it cannot judge the following units.
     """
-    while not units.ended:
-        try:
-            if not units.step(EventForm.CHECK, units.decoder.events + EVENTS):
-                return
-        except LimitExceededError:  # the walk before has reported it
-            return
-        except UnitError as trouble:
-            if trouble.after < 0:
-                return
-            units.skip(trouble.after)
+    with suppress(LimitExceededError):  # the walk before has reported it
+        for _ in units.faults(EventForm.CHECK):
+            pass

@@ -52,9 +52,6 @@ class KeyedStream(OpenStream, Protocol):
     def events(self) -> Iterator[tuple[Any, Any]]:
         """The events, each as two objects: the pairs that the logger added, and those of its user."""
 
-    def events_of(self, units: Units) -> Iterator[tuple[Any, Any]]:
-        """The events of a pass over the units."""
-
 
 @dataclass(frozen=True, slots=True)
 class StreamInfo(Info):

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
+from exhume.archive import Progress, no_progress
 from exhume.counts import counted
 from exhume.errors import ExhumeError, LimitExceededError, SourceError, TruncatedError, UnsupportedOperationError
 from exhume.formats.kv_ir import checks
-from exhume.formats.kv_ir.chunks import decode_ahead
 from exhume.formats.kv_ir.kernel import KvIrDecoder
 from exhume.formats.kv_ir.layout import (
     MAX_PREAMBLE,
@@ -26,13 +26,16 @@ from exhume.formats.kv_ir.layout import (
     token_name,
 )
 from exhume.formats.kv_ir.pytokens import Read, StopError, pass_event
-from exhume.formats.kv_ir.stream import HEAD, PIECE, Stream
-from exhume.formats.kv_ir.units import EventForm, HeldError, Status, UnitError
+from exhume.formats.kv_ir.stream import PIECE, Stream
+from exhume.formats.kv_ir.units import HeldError, Status, UnitError
 from exhume.io.values import MANY, Gathering
 from exhume.limits import DEFAULT_LIMITS, Limits
 
 Event = tuple[dict[str, Any], dict[str, Any]]
 """`(auto, user)`: the pairs that the logger added, and those of its user."""
+
+EVENTS = 10_000
+"""Events between two reports of progress."""
 
 TOKEN = 9
 """Size in bytes of the longest token, without its string: a tag and eight bytes."""
@@ -188,6 +191,35 @@ class Units:
             yield from self.decoder.each(self._data, at, self._reach_of(at), self._base)
             self._settle(*self.decoder.stopped)
 
+    def readable(self) -> Iterator[Event]:
+        """The events one by one, without those that cannot be read.  Raises as `steps`."""
+        while not self.ended:
+            try:
+                yield from self.events()
+            except UnitError as trouble:
+                self.pass_over(trouble)
+        self.close()
+
+    def faults(self, how: int, progress: Progress = no_progress) -> Iterator[UnitError]:
+        """Decode all units, yield the error of each faulty one, and skip it; end where its end is unknown."""
+        while True:
+            try:
+                while self.step(how, self.decoder.events + EVENTS):
+                    progress(self.stream.stored, self.stream.source.size, "bytes")
+                return
+            except UnitError as error:
+                trouble = error
+            yield trouble
+            if trouble.after < 0:
+                return
+            self.skip(trouble.after)
+
+    def printed(self, how: int, target: int = 1 << 20) -> Iterator[bytes]:
+        """Output of the decoder for all units, in chunks of about `target` bytes.  Raises as `steps`."""
+        for _ in self.steps(how, target):
+            if found := self.decoder.take():
+                yield found
+
     def steps(self, how: int, target: int) -> Iterator[None]:
         """Decode all units; yield whenever the output has the size `target`, and at the end, for the caller to take it.
 
@@ -332,11 +364,10 @@ class Units:
 
     def trailing(self) -> ExhumeError | None:
         """The error for bytes after the end of the stream or its zstd frames; None without any.  Raises `damage`."""
-        stream = self.stream
         if size := self.left():
-            span = stream.span(self.at, self.at + size)
-            return stream.rules.trailing_bytes.error(span=span, actual=counted(size, "bytes"))
-        return stream.after_frames()
+            span = self.stream.span(self.at, self.at + size)
+            return self.stream.rules.trailing_bytes.error(span=span, actual=counted(size, "bytes"))
+        return self.stream.after_frames()
 
     def skip(self, to: int) -> None:
         """Continue at a later position within the bytes in memory; `keep` does not get the bytes before it."""
@@ -417,30 +448,3 @@ class Units:
         raise UnitError(
             self.stream.rules.unit_cut.error(span=self.stream.span(self.at, end), **facts), Status.MORE, self.at, -1
         )
-
-
-def read_preamble(stream: Stream, limits: Limits = DEFAULT_LIMITS) -> Preamble:
-    """Read the preamble, and little more.  Raises the same errors as `Units`."""
-    head = stream.head(HEAD)
-    try:
-        return parse_preamble(head, stream.span(0, len(head)), stream.rules)
-    except SourceError:
-        raise
-    except ExhumeError:
-        return Units(stream, limits).preamble  # a longer one; for a faulty one, this raises the error
-
-
-def lines(units: Units, how: EventForm, *, jobs: int = 1, target: int = 1 << 20) -> Iterator[bytes]:
-    """Yield the events as lines of JSON, in the form `how`, in chunks of about `target` bytes; see `chunks` for `jobs`.
-
-    Raises the error of an unreadable event after all readable ones, and other errors after the events before them.
-    """
-    yield from decode_ahead(units, how, jobs)
-    yield from printed(units, how, target)
-
-
-def printed(units: Units, how: int, target: int = 1 << 20) -> Iterator[bytes]:
-    """Output of the decoder for the units, in chunks; raises the same errors as `lines`."""
-    for _ in units.steps(how, target):
-        if found := units.decoder.take():
-            yield found

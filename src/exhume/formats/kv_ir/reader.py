@@ -11,16 +11,18 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable, Iterator, Mapping
+from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from exhume.archive import Entry, Progress, RecordArchive, no_progress
 from exhume.choices import check_choice, check_keywords
-from exhume.errors import ExhumeError, QueryError, Span
+from exhume.errors import ExhumeError, QueryError, SourceError, Span
 from exhume.formats.kv_ir import checks
-from exhume.formats.kv_ir.layout import Preamble, parse_metadata
-from exhume.formats.kv_ir.passes import Event, Units, lines, printed, read_preamble
-from exhume.formats.kv_ir.stream import Stream
-from exhume.formats.kv_ir.units import EventForm, UnitError
+from exhume.formats.kv_ir.chunks import decode_ahead
+from exhume.formats.kv_ir.layout import Preamble, parse_metadata, parse_preamble
+from exhume.formats.kv_ir.passes import Event, Units
+from exhume.formats.kv_ir.stream import HEAD, Stream
+from exhume.formats.kv_ir.units import EventForm
 from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
@@ -43,6 +45,17 @@ def open_archive(source: Source | Tree, *, limits: Limits = DEFAULT_LIMITS) -> K
     if isinstance(source, Tree):
         raise checks.NOT_KV_IR.error("a directory", span=Span(source.name, 0, 0))
     return KvIrArchive(source, limits=limits)
+
+
+def read_preamble(stream: Stream, limits: Limits = DEFAULT_LIMITS) -> Preamble:
+    """Read the preamble, and little more.  Raises the same errors as `Units`."""
+    head = stream.head(HEAD)
+    try:
+        return parse_preamble(head, stream.span(0, len(head)), stream.rules)
+    except SourceError:
+        raise
+    except ExhumeError:
+        return Units(stream, limits).preamble  # a longer one; for a faulty one, this raises the error
 
 
 class StreamArchive(RecordArchive):
@@ -166,7 +179,8 @@ class KvIrArchive(StreamArchive):
         after the events before it, and the fault in an event after all other events.
         """
         check_choice("pairs", pairs, PAIRS)
-        return lines(self.units(), PAIRS[pairs], jobs=jobs)
+        units, how = self.units(), PAIRS[pairs]
+        return chain(decode_ahead(units, how, jobs), units.printed(how))
 
     def text_chunks(self) -> Iterator[bytes]:
         """The text log that the stream was made of, byte for byte, in chunks.
@@ -177,7 +191,7 @@ class KvIrArchive(StreamArchive):
 
         units = self.units()
         units.decoder.print_event = text_of
-        return printed(units, EventForm.LOG)
+        return units.printed(EventForm.LOG)
 
     def json_lines(self, *, pairs: str = "user", jobs: int = 1) -> Iterator[bytes]:
         """The events as lines of JSON, one at a time; see `json_chunks`."""
@@ -189,12 +203,12 @@ class KvIrArchive(StreamArchive):
         Bytes that are not UTF-8 become lone surrogates (`surrogateescape`).  Raises the fault in the stream
         after the events before it, and the fault in an event after all other events.
         """
-        return self.events_of(self.units())
+        return self.units().readable()
 
     def events_with_place(self) -> Iterator[tuple[Span, Event]]:
         """Yield each event with its span. Raises the rule of the damage, after the events before it."""
         units = self.units()
-        for event in self.events_of(units):
+        for event in units.readable():
             start = units.decoder.start
             yield units.stream.span(start, start + 1), event
 
@@ -207,15 +221,6 @@ class KvIrArchive(StreamArchive):
         from exhume.formats.kv_ir.follow import followed
 
         return followed(self, checks.STREAM, lambda stream: Units(stream, self.limits), quiet_s)
-
-    def events_of(self, units: Units) -> Iterator[Event]:
-        """The events of a pass over the units.  Raises the same errors as `events`."""
-        while not units.ended:
-            try:
-                yield from units.events()
-            except UnitError as trouble:
-                units.pass_over(trouble)
-        units.close()
 
     def search(
         self,

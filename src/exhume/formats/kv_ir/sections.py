@@ -17,7 +17,7 @@ from exhume.findings import Check
 from exhume.formats.kv_ir.layout import Preamble
 from exhume.formats.kv_ir.passes import Units
 from exhume.formats.kv_ir.stream import Stream
-from exhume.formats.kv_ir.units import EventForm, UnitError
+from exhume.formats.kv_ir.units import EventForm
 from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.layout.sections import Section, SectionKind, SectionMap
@@ -93,15 +93,10 @@ def _sections(archive: OpenStream, *, walked: bool) -> Iterator[Section]:
 def _walk(archive: OpenStream) -> tuple[int, int, str]:
     """Return `(end of the stream, end of the last readable unit, why reading stopped there)`."""
     units = archive.units()
-    while True:
-        try:
-            while units.step(EventForm.CHECK, units.decoder.events + (1 << 20)):  # events at a time; any large number
-                pass
-            return units.at, units.at, ""
-        except UnitError as trouble:
-            if trouble.after < 0:
-                return archive.source.size, trouble.at, str(trouble.error)
-            units.skip(trouble.after)
+    for trouble in units.faults(EventForm.CHECK):
+        if trouble.after < 0:
+            return archive.source.size, trouble.at, str(trouble.error)
+    return units.at, units.at, ""
 
 
 def _stored(archive: OpenStream) -> tuple[int, int | None]:

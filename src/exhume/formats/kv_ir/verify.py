@@ -19,13 +19,10 @@ from exhume.formats.kv_ir.chunks import decode_ahead
 from exhume.formats.kv_ir.layout import parse_metadata
 from exhume.formats.kv_ir.passes import Units
 from exhume.formats.kv_ir.stream import Stream
-from exhume.formats.kv_ir.units import EventForm, UnitError
+from exhume.formats.kv_ir.units import EventForm
 from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
-
-EVENTS = 10_000
-"""Events between two reports of progress."""
 
 
 def verify_source(
@@ -40,10 +37,7 @@ def verify_source(
     if isinstance(source, Tree):
         yield checks.NOT_KV_IR.finding("a directory", span=Span(source.name, 0, 0))
         return
-    found = CappedFindings()
-    for finding in deduplicated(_findings(source, limits, quick, jobs, progress)):
-        found.append(finding)
-    yield from found.findings()
+    yield from CappedFindings(deduplicated(_findings(source, limits, quick, jobs, progress))).findings()
 
 
 def _findings(source: Source, limits: Limits, quick: bool, jobs: int, progress: Progress) -> Iterator[Finding]:
@@ -75,17 +69,10 @@ def walk(units: Units, jobs: int = 1, progress: Progress = no_progress) -> Itera
     # In parallel up to the first fault; from there on in sequence.
     for _ in decode_ahead(units, EventForm.CHECK, jobs):
         progress(stream.stored, stream.source.size, "bytes")
-    while True:
-        try:
-            while units.step(EventForm.CHECK, units.decoder.events + EVENTS):
-                progress(stream.stored, stream.source.size, "bytes")
+    for trouble in units.faults(EventForm.CHECK, progress):
+        yield Finding.from_error(trouble.error)
+        if trouble.status in checks.LOSES_COUNT:  # after a bad declaration, later keys have wrong numbers
             break
-        except UnitError as trouble:
-            yield Finding.from_error(trouble.error)
-            # Without its end, the next unit is not found; after a bad declaration, later keys have wrong numbers.
-            if trouble.after < 0 or trouble.status in checks.LOSES_COUNT:
-                break
-            units.skip(trouble.after)
     yield from _names(units)
 
 
