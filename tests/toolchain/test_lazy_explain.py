@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from exhume.compiler.emit.modules import module_texts
 from exhume.engines.explain import Selection, explain
 from exhume.engines.explained import innermost
 from exhume.errors import Span
@@ -119,7 +120,8 @@ def flat(tree: Field) -> list[tuple[Any, ...]]:
 
 def explained(specification: Specification, data: bytes, *, at_once: bool = False, **how: Any) -> Field:
     explainer = Explainer(Span("x", 0, len(data)), **how)
-    read = specification.traced_at_once if at_once else specification.traced
+    # At once: with every element of every list, for comparison.
+    read = specification._traced(module_texts(specification.model, traced=True)) if at_once else specification.traced
     return explainer.explain_traced(specification.model.schemas["one"], read, data)
 
 

@@ -50,8 +50,9 @@ def raw_block_header(size: int, *, last: bool) -> bytes:
     return number.to_bytes(BlockHeader.size, "little")
 
 
-def skip_skippable(data: Buffer, at: int) -> int:
-    """The offset where the skippable frames that start at `at` end.  Raises `CodecError` when one is truncated."""
+def skip_skippable(data: Buffer) -> int:
+    """The offset where the skippable frames at the start of `data` end; raises `CodecError` when one is truncated."""
+    at = 0
     while bytes(data[at : at + DESCRIPTOR_AT]) in SKIPPABLE:
         try:
             _, at = read_skippable_body(memoryview(data), at + DESCRIPTOR_AT, len(data))

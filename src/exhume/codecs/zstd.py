@@ -86,7 +86,7 @@ def zstd_one(
         found = zstd_sized(memoryview(data)[:end], size)
         if found is not None:
             return Decoded(found, end)
-    at = skip_skippable(data, 0)
+    at = skip_skippable(data)
     zstd_frame_size(memoryview(data)[at : at + FRAME_HEADER_MOST], max_size, dictionary.dict_id() if dictionary else 0)
     primed = zstandard.ZstdDecompressor(dict_data=dictionary, max_window_size=ZSTD_WINDOW_MAX)
     engine = primed.decompressobj()

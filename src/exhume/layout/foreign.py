@@ -243,11 +243,6 @@ class Specification:
         # Traced readers that keep every element note its place by this statement.
         return not any("[3].append(" in text for text in self._traced_texts.values())
 
-    @cached_property
-    def traced_at_once(self) -> Callable[[View], Any]:
-        """The traced reader that reads every element of every list at once, for comparison."""
-        return self._traced(module_texts(self.model, traced=True))
-
     def _traced(self, readers: Mapping[str, str]) -> Callable[[View], Any]:
         """Return the function that reads data with the positions of its fields."""
         texts = {f"{id}.py": text for id, text in readers.items()}

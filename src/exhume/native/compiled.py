@@ -56,18 +56,17 @@ def pick(fallback: str) -> Any:
     return KERNEL if KERNEL is not None else importlib.import_module(fallback)
 
 
-def bind(selector: str, /, **others: str) -> Callable[[str], Any]:
+def bind(selector: str) -> Callable[[str], Any]:
     """The `__getattr__` of a module `selector` named `kernel`, whose names are those of `pykernel` next to it.
 
-    Each is looked up when it is first imported, so that no module lists the names again; `others` are names of the
-    selector that the compiled kernel has under another name.
+    Each is looked up when it is first imported, so that no module lists the names again.
     """
 
     def lookup(name: str) -> Any:
         """Return a name of the implementation, and keep it in the module for the next import."""
         if name.startswith("__"):  # requested by the import system
             raise AttributeError(f"module {selector!r} has no attribute {name!r}")
-        found = getattr(pick(f"{selector.rpartition('.')[0]}.pykernel"), others.get(name, name))
+        found = getattr(pick(f"{selector.rpartition('.')[0]}.pykernel"), name)
         setattr(sys.modules[selector], name, found)
         return found
 

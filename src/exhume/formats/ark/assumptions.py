@@ -24,9 +24,6 @@ READ_RESERVED_BIT_AS_GROUPS: Final = True
 A group is a block of fields that were added to a type later, with its number and size.
 """
 
-TOLERATE_GROUP_LENGTH: Final = True
-"""A group longer than its schema is skipped over, a shorter one has defaults (readers of real logs differ here)."""
-
 EMPTY_COMPRESSION_IS_NONE: Final = True
 """A column whose compression type is "" is not compressed."""
 

@@ -55,9 +55,6 @@ MAX_SPLIT_BYTES: Final = (1 << 32) - 1
 
 DEFAULT_SPLIT_BYTES: Final = 1 << 30
 """Bytes of messages of a split, unless the caller chooses."""
-FLUSH_BYTES: Final = 1 << 20
-"""Messages are handed to the operating system in chunks of about this size (not yet synced)."""
-
 
 Compression = Literal["none", "lz4", "zstd", "bz2", "lzma"]
 """Compressions of the messages of a column."""

@@ -37,8 +37,6 @@ from exhume.formats.caf.catalog_entries import (
 from exhume.formats.caf.catalog_store import KEY_SIZE, LOCATION_KEY, Store, open_store
 from exhume.limits import DEFAULT_LIMITS, Limits
 
-SCHEMA_VERSION = 1
-"""Version of the tables."""
 BATCH = 5000
 """Rows sent to the database at a time."""
 

@@ -33,7 +33,7 @@ def probe(source: Source | Tree) -> Identification | None:
     size = source.size
     named = source.name.lower().endswith(".caf")
     if size < FOOTER_SIZE + MIN_INDEX:
-        return _weak(source, "only its name ends in .caf") if named else None
+        return _weak(source) if named else None
     # The footer (size of the index) and the ends of the index that it points to.
     tail = source.read_at(size - FOOTER_SIZE - 1, FOOTER_SIZE + 1)
     index_size = parse_footer(tail[1:], source.span(size - FOOTER_SIZE, size))
@@ -62,9 +62,9 @@ def probe(source: Source | Tree) -> Identification | None:
             "caf", 0.6, source.span(0, size), (f"something like an index at offset {at}, but no footer that fits it",)
         )
     # Core Audio files have the same suffix, and start with `caff`.
-    return _weak(source, "only its name ends in .caf") if named and source.read_at(0, 4) != b"caff" else None
+    return _weak(source) if named and source.read_at(0, 4) != b"caff" else None
 
 
-def _weak(source: Source, why: str) -> Identification:
-    """The result for a file that only looks like a CAF for the reason `why`."""
-    return Identification("caf", 0.3, source.span(0, source.size), (why,))
+def _weak(source: Source) -> Identification:
+    """The result for a file that looks like a CAF only by its name."""
+    return Identification("caf", 0.3, source.span(0, source.size), ("only its name ends in .caf",))

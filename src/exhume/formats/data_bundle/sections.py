@@ -140,8 +140,8 @@ def _file_row(archive: OpenBundle, table: Table, handle: Handle, chain: Sequence
     items, _ = table.block_items(block, 0)
     key, inverted, _, _, value, _ = max((item for item in items if item[3] <= at), key=lambda item: item[3])
     sequence = ((1 << 64) - 1 - inverted) >> 8
-    live = next(archive.database.scan_newest(key, key + b"\0"), None)
-    if live is None or live[:2] != (key, sequence):  # `live` is (key, sequence, value)
+    live = next(archive.database.live_versions(key, key + b"\0"), None)
+    if live is None or (live.key, live.sequence) != (key, sequence):
         return Check.skipped("the row is not the live one of its key: deleted, replaced, or in a file not in use")
     *_, row_fields, checksum = chain
     later = row_fields.children[row_fields.children.index(checksum) + 1 :]

@@ -74,18 +74,6 @@ class LiveDatabase(DatabaseDirectory):
         for key, _, _, _, value, _ in self._newest(start, stop, sequence, column_family):
             yield key, whole(value)
 
-    def scan_newest(
-        self,
-        start: bytes | None = None,
-        stop: bytes | None = None,
-        *,
-        sequence: int | None = None,
-        column_family: int = 0,
-    ) -> Iterator[tuple[bytes, int, bytes]]:
-        """Like `scan`, but yields `(key, sequence, value)`."""
-        for key, inverted, _, _, value, _ in self._newest(start, stop, sequence, column_family):
-            yield key, (_TOP - inverted) >> 8, whole(value)
-
     def live_families(self) -> list[int]:
         """Return the numbers of the column families that were not dropped, sorted."""
         return sorted(n for n, f in self.manifest.families.items() if not f.dropped) if self.manifest else [0]

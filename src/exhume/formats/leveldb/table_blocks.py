@@ -218,15 +218,13 @@ class BlockFile:
         handle: Handle,
         report: Report = checks.strict,
         *,
-        stored: bytes | None = None,
         dictionary: bytes | None = b"",
     ) -> TableBlock | None:
         """A block, its checksum compared and its contents decompressed; None when it cannot be read, which is reported.
 
-        `stored` are its bytes with the trailer, if the caller has them; `dictionary` as in `_read`.  With
-        `checks.strict` it raises what would be reported.
+        `dictionary` is as in `_read`.  With `checks.strict` it raises what would be reported.
         """
-        found = self._read(handle, report, stored, dictionary)
+        found = self._read(handle, report, None, dictionary)
         assert not isinstance(found, LargeBlock)
         return found
 

@@ -147,7 +147,7 @@ class ZsWriter(Writer):
         self._output = AtomicFile(target, overwrite=overwrite)
         self.name: str = os.fspath(target)
         try:
-            self._write_header(INCOMPLETE_MAGIC, crc=0)  # a checksum that does not match, as the header is not final
+            self._write_header(crc=0)  # a checksum that does not match, as the header is not final
         except BaseException:
             self.abort()
             raise
@@ -310,13 +310,13 @@ class ZsWriter(Writer):
 
     # The end
 
-    def _write_header(self, magic: bytes, *, crc: int | None = None) -> None:
-        """Write magic number, length, header and checksum at the start of the file; `crc` replaces the checksum."""
+    def _write_header(self, *, crc: int | None = None) -> None:
+        """Write the start of an unfinished file: magic number, length, header, checksum; `crc` replaces the last."""
         file = self._output.file
         file.seek(0)
         raw = build_header(self._header)
         checksum = crc64_xz(raw) if crc is None else crc
-        file.write(build_preamble(magic, len(raw)) + raw + build_checksum(checksum))
+        file.write(build_preamble(INCOMPLETE_MAGIC, len(raw)) + raw + build_checksum(checksum))
 
     def _sync(self) -> None:
         """Make sure that all written bytes are on the disk."""
@@ -343,7 +343,7 @@ class ZsWriter(Writer):
             )
             # The file counts as incomplete until all else is on the disk: the magic number comes last.
             self._sync()
-            self._write_header(INCOMPLETE_MAGIC)
+            self._write_header()
             self._sync()
             self._output.file.seek(0)
             self._output.file.write(MAGIC)

@@ -33,9 +33,6 @@ if TYPE_CHECKING:
 Value = int | float | str | bool  # a distinct value
 Number = int | float
 
-AGGREGATES: Final = ("min", "max", "unique")
-"""Names of the aggregates, as the command line takes them."""
-
 _INTEGERS: Final = frozenset((NodeType.INTEGER, NodeType.DELTA_INTEGER))
 _FLOATS: Final = frozenset((NodeType.FLOAT, NodeType.FORMATTED_FLOAT))
 

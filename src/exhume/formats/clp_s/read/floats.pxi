@@ -107,7 +107,6 @@ cdef bint add_plain_fast(Out* out, double value, int significant) noexcept nogil
             out.size += 1
         return True
     if decimals >= 20:  # 10^20 does not fit `INT_TENS`; such a value starts with "0."
-        scaled = 0
         put(out, b"0.", 2)
         put_padded(out, digits, decimals, c"0")
         return True

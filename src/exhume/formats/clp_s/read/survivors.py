@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 
 from exhume.archive import Progress
-from exhume.codecs.common import Buffer, over_budget
+from exhume.codecs.common import over_budget
 from exhume.codecs.zstd import zstd_measured, zstd_stream, zstd_survivors
 from exhume.counts import counted
 from exhume.errors import CodecError, ExhumeError, UnsupportedFeatureError
@@ -91,12 +91,7 @@ class _Stream(NamedTuple):
     stored: Iterable[bytes] | None = None  # the stored bytes, if all are intact
 
 
-def payload_of(tables: list[TableEntry], payload: Buffer) -> Payload:
-    """Return the payload of a stream with these tables, which are back to back in it."""
-    return [table.end - table.start for table in tables], whole(payload)[1]
-
-
-_NOTHING = payload_of([], b"")
+_NOTHING: Payload = ([], whole(b"")[1])
 """Nothing to compress: the stream is copied as it is stored."""
 
 

@@ -10,7 +10,7 @@ from libc.stdlib cimport calloc, free, qsort, realloc
 from libc.string cimport memset
 
 cdef enum:
-    # The status that `feed` returns; the same numbers as in `Status` of jsonscan.py, where they are explained.
+    # The status that `feed` returns; the same numbers as in `Status` of status.py, where they are explained.
     E_DONE = 0
     E_MORE = 1
     E_SPLIT = 2

@@ -108,11 +108,6 @@ _ESCAPED: Final = {
 """Characters that a backslash escapes in static text."""
 
 
-def is_token_byte(byte: int, dialect: Dialect) -> bool:
-    """Whether `byte` is part of a token (every other byte separates tokens)."""
-    return _TOKENS[dialect].fullmatch(bytes((byte,))) is not None
-
-
 def is_variable(token: bytes, *, after_equals: bool) -> bool:
     """Whether a whole token is a variable rather than static text.
 
