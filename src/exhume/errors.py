@@ -51,6 +51,11 @@ class Span(NamedTuple):
         """A range of the decompressed payload of this span."""
         return self._replace(payload=(start, end))
 
+    @property
+    def local(self) -> tuple[int, int]:
+        """The range `(start, end)` in the decompressed payload if it is one of a payload, else in the file."""
+        return (self.start, self.end) if self.payload is None else self.payload
+
     def to_dict(self) -> dict[str, Any]:
         """The JSON form: `source`, `start`, `end`, and the payload range when there is one."""
         out: dict[str, Any] = {"source": self.source, "start": self.start, "end": self.end}
@@ -79,7 +84,9 @@ def shorten(value: Any, limit: int = 80) -> str:
     else:
         text = str(value)
     if not text.isprintable():
-        text = "".join(c if c.isprintable() else c.encode("unicode_escape", "backslashreplace").decode() for c in text)
+        text = "".join(
+            char if char.isprintable() else char.encode("unicode_escape", "backslashreplace").decode() for char in text
+        )
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
@@ -275,7 +282,7 @@ class QueryError(ExhumeError, ValueError):
         """
         if self.column is None or not self.query:
             return ""
-        text = "".join(c if c.isprintable() else " " for c in self.query)
+        text = "".join(char if char.isprintable() else " " for char in self.query)
         start = max(0, min(self.column - width // 2, len(text) - width))
         return f"{text[start : start + width]}\n{' ' * (self.column - start)}^"
 

@@ -210,6 +210,7 @@ class Audit(activity.RunObserver):
         from exhume.cli.about import about
 
         installed = about()
+        stdin, stdout = self.streams
         options = {name: value for name, value in context.params.items() if name != "audit"}
         # Options of stores may be passwords.
         if "storage" in options:
@@ -224,7 +225,7 @@ class Audit(activity.RunObserver):
                 "host": socket.gethostname(),
                 "user": os.getuid() if hasattr(os, "getuid") else None,
                 "encoding": locale.getpreferredencoding(do_setlocale=False),
-                "variables": {k: v for k, v in sorted(os.environ.items()) if k.startswith(VARIABLES)},
+                "variables": {name: value for name, value in sorted(os.environ.items()) if name.startswith(VARIABLES)},
             },
             "started_ns": str(self._started),
             "ended_ns": str(time.time_ns()),
@@ -233,8 +234,8 @@ class Audit(activity.RunObserver):
             "remote": [
                 {"name": name, **self._remote[name], "read": merged(self._read[name])} for name in sorted(self._remote)
             ],
-            "stdin": self.streams[0] and self.streams[0].facts(),
-            "stdout": self.streams[1] and self.streams[1].facts(),
+            "stdin": stdin and stdin.facts(),
+            "stdout": stdout and stdout.facts(),
             "outputs": [
                 {"name": name, **_kept(facts_of(name))}
                 for name in dict.fromkeys(name for path in self._outputs for name in sorted(files_of(path)))
@@ -305,13 +306,15 @@ def _plain(value: Any) -> Any:
 
 def merged(spans: list[tuple[int, int]]) -> list[list[int]]:
     """Half-open spans, sorted, with those that touch each other joined."""
-    out: list[list[int]] = []
+    starts: list[int] = []
+    ends: list[int] = []
     for start, end in sorted(spans):
-        if out and start <= out[-1][1]:
-            out[-1][1] = max(end, out[-1][1])
+        if ends and start <= ends[-1]:
+            ends[-1] = max(end, ends[-1])
         else:
-            out.append([start, end])
-    return out
+            starts.append(start)
+            ends.append(end)
+    return [list(span) for span in zip(starts, ends, strict=True)]
 
 
 def audited(path: str, call: Callable[[], Any]) -> Any:

@@ -244,16 +244,16 @@ def _print_archives(run: Run, image: str, found: list[CarvedArchive], folder: Pa
         return
     rows = (
         [
-            c.offset,
-            c.length,
-            c.format,
-            c.verdict,
-            c.verified_by,
-            c.intact_bytes,
-            "-" if c.verdict is CarveVerdict.COMPLETE else f"{c.confidence:.0%}",
-            "-" if c.nested_in is None else f"#{c.nested_in}",
+            archive.offset,
+            archive.length,
+            archive.format,
+            archive.verdict,
+            archive.verified_by,
+            archive.intact_bytes,
+            "-" if archive.verdict is CarveVerdict.COMPLETE else f"{archive.confidence:.0%}",
+            "-" if archive.nested_in is None else f"#{archive.nested_in}",
         ]
-        for c in found
+        for archive in found
     )
     header = ["offset", "length", "format", "verdict", "verified by", "intact bytes", "confidence", "nested in"]
     run.print_table(rows, header, sizes=True)

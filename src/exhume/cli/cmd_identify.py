@@ -48,12 +48,12 @@ def identify_one(run: Run, target: str) -> ExitCode:
         hint = f"; inside it: {printable(within)} (--recursive takes each)" if within else ""
         hint = hint or (": the file is empty" if is_empty(source) else "")
     if run.as_format:
-        candidates = [c for c in candidates if c.format == run.as_format]
+        candidates = [candidate for candidate in candidates if candidate.format == run.as_format]
     if run.ndjson:
         for candidate in candidates:
             run.document("identify", {"target": target, **candidate.to_dict()})
     elif run.json:
-        run.document("identify", {"target": target, "candidates": [c.to_dict() for c in candidates]})
+        run.document("identify", {"target": target, "candidates": [candidate.to_dict() for candidate in candidates]})
     elif not candidates:
         run.print_wrapped(f"{shown(target)}: not recognized{hint}")
     else:

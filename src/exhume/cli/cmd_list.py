@@ -170,7 +170,12 @@ def _list_sections(run: Run, target: str, archive: Inspection, jobs: int) -> Exi
     found = archive.sections(jobs=jobs)
     outcome = run.report_problems(archive)
     if run.machine:
-        run.items("sections", {"target": target, "format": archive.format}, "sections", (s.to_dict() for s in found))
+        run.items(
+            "sections",
+            {"target": target, "format": archive.format},
+            "sections",
+            (section.to_dict() for section in found),
+        )
     else:
         columns = _section_columns(found)
         if run.screen.width is not None and run.screen.width < GUIDS_FIT:
@@ -179,7 +184,7 @@ def _list_sections(run: Run, target: str, archive: Inspection, jobs: int) -> Exi
             columns[files] = [_GUID.sub(_ENDS, file) for file in columns[files]]
         run.print_lines(run.screen.columns(columns, SECTION_COLUMNS))
     # (`sums` yields one section for all of its kind.)
-    return ExitCode.LOSS if any(s.kind is SectionKind.UNREAD for s, *_ in found.sums()) else outcome
+    return ExitCode.LOSS if any(section.kind is SectionKind.UNREAD for section, *_ in found.sums()) else outcome
 
 
 GUIDS_FIT = 160

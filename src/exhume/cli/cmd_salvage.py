@@ -167,9 +167,9 @@ def _outcome(result: SalvageReport) -> ExitCode:
 
 def _print_result(run: Run, result: SalvageReport) -> None:
     """Print what was recovered and lost, and what the output was checked against."""
-    counts = [counted(n, kind) for kind, n in result.recovered.items() if n]
+    counts = [counted(count, kind) for kind, count in result.recovered.items() if count]
     run.print(f"recovered: {', '.join(counts) or 'nothing'}")
-    lost = [counted(n, kind) for kind, n in result.lost.items() if n]
+    lost = [counted(count, kind) for kind, count in result.lost.items() if count]
     # Without checksums of the original, lost content may leave no trace.
     nothing = "nothing" if result.verified_by is VerifiedBy.CHECKSUMS else "nothing that would show"
     run.print(f"lost: {', '.join(lost) or nothing}")

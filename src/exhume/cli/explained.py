@@ -192,18 +192,16 @@ def _offset(node: Any) -> str:
     """Return where a field starts, for the table: `+N` in a decompressed payload, else an offset in the file."""
     if node.span is None:
         return ""
-    if node.span.payload is not None:
-        return f"+{node.span.payload[0]}"
-    return str(node.span.start)
+    start, _ = node.span.local
+    return str(start) if node.span.payload is None else f"+{start}"
 
 
 def _size(node: Any) -> str:
     """Return how many bytes a field takes, for the table; empty if it has no place."""
     if node.span is None:
         return ""
-    if node.span.payload is not None:
-        return str(node.span.payload[1] - node.span.payload[0])
-    return str(node.span.size)
+    start, end = node.span.local
+    return str(end - start)
 
 
 def field_value(node: Any) -> str:
@@ -349,8 +347,11 @@ def print_byte(
         body = {
             "target": target,
             "offset": offset,
-            "sections": [s.to_dict() for s in sections],
-            "fields": [{k: v for k, v in field_to_dict(node).items() if k != "children"} for node in reversed(chain)],
+            "sections": [section.to_dict() for section in sections],
+            "fields": [
+                {key: value for key, value in field_to_dict(node).items() if key != "children"}
+                for node in reversed(chain)
+            ],
         }
         run.document("explain", body)
         return ExitCode.DONE if sections else ExitCode.NO
@@ -363,7 +364,8 @@ def print_byte(
         _print_field(run, node)
     # The fields before and after the innermost one.
     if len(chain) > 1:
-        before, after = neighbors(chain[-2], chain[-1])
+        parent, field = chain[-2:]
+        before, after = neighbors(parent, field)
         for label, near in (("before", before), ("after", after)):
             if near is not None:
                 run.print_wrapped(f"{label}: {_offset(near)}  {near.path}  {field_value(near)}".rstrip())

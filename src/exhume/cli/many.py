@@ -214,7 +214,7 @@ def is_glob(target: str) -> bool:
         return False
     scheme, _, path = head.partition("://")
     # In HTTP URLs, `?` begins the query, and brackets are not special.
-    return any(c in path for c in ("*" if scheme in ("http", "https") else "*?["))
+    return any(sign in path for sign in ("*" if scheme in ("http", "https") else "*?["))
 
 
 def expand(target: str, storage: Mapping[str, Any]) -> list[str]:

@@ -222,7 +222,7 @@ class Player:
         `("head", text)`, `("note", text)`, `("hint", text)`, `("verdict", verdict)`, `("document", verb, body)`, or
         `("out", data, is_text)`, whose data are bytes.
         """
-        kind, content = event[0], event[1]  # a string or bytes, or the verb of a document
+        kind, content, *more = event  # `content`: a string or bytes, or the verb of a document
         if kind == "head":
             self._head = content
             return
@@ -234,7 +234,8 @@ class Player:
             self._run.out.text(("" if self._first else ITEM_BREAK) + content)
             self._first = False
         elif kind == "items":
-            self._begin(*event[1:])
+            head, key = more
+            self._begin(content, head, key)
         elif kind == "note":
             self._run.note(content)
         elif kind == "hint":
@@ -245,10 +246,11 @@ class Player:
             self._run.tally(content)
         elif kind == "document":
             self.end()
-            self._run.document(*event[1:])
+            (body,) = more
+            self._run.document(content, body)
         else:  # "out"
             self.end()
-            is_text = event[2]
+            (is_text,) = more
             if is_text:
                 self._run.out.text(self.named(content).decode("utf-8", "surrogatepass"))
             else:

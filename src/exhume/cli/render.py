@@ -14,7 +14,9 @@ def printable(text: str) -> str:
     """A name on one line: control characters and lone surrogates as escapes."""
     if text.isprintable():
         return text
-    return "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode("ascii") for c in text)
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape", "surrogatepass").decode("ascii") for char in text
+    )
 
 
 def shown(target: str) -> str:

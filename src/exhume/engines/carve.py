@@ -109,7 +109,7 @@ class _Hyperscan:
 
         flags = pyperscan.Flag.DOTALL
         texts = [b"".join(b"\\x%02x" % byte for byte in pattern) for pattern in patterns]  # as regular expressions
-        made = [pyperscan.Pattern(text, flags, tag=i) for i, text in enumerate(texts)]
+        made = [pyperscan.Pattern(text, flags, tag=number) for number, text in enumerate(texts)]
         self._pyperscan = pyperscan
         self._database: Any = pyperscan.BlockDatabase(*made)
         self._hits: list[tuple[int, int]] = []  # of the current scan
@@ -307,7 +307,9 @@ def join(finds: Iterable[CarvedArchive]) -> Iterator[CarvedArchive]:
     once = {_key(found): found for found in reversed(list(finds))}  # of equal finds, the first
     open_ones: list[_OpenFind] = []  # a stack: each ends no later than the one below it
     # By offset, the longer first, so that an archive comes after those that contain it.
-    for number, found in enumerate(sorted(once.values(), key=lambda c: (c.offset, -c.length, c.format))):
+    for number, found in enumerate(
+        sorted(once.values(), key=lambda archive: (archive.offset, -archive.length, archive.format))
+    ):
         while open_ones and open_ones[-1].found.end <= found.offset:
             open_ones.pop()
         # The innermost one that ends no earlier than this one.

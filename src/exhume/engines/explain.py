@@ -180,7 +180,9 @@ def explain_archive(
             actual=shorten(selection.source),
         )
     note = findings is None  # whether a wrong checksum is noted at its field
-    return _explain(found, selection, [f for f in findings or () if f.span is not None], unchecked, note)
+    return _explain(
+        found, selection, [finding for finding in findings or () if finding.span is not None], unchecked, note
+    )
 
 
 def _explain(

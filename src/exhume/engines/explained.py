@@ -267,7 +267,8 @@ def _chain(node: Field, offset: int, payload_offset: int | None) -> list[Field]:
     if node.span is None or not node.span.start <= offset < node.span.end:
         return []
     if payload_offset is not None and node.span.payload is not None:
-        if not node.span.payload[0] <= payload_offset < node.span.payload[1]:
+        start, end = node.span.payload
+        if not start <= payload_offset < end:
             return []
     elif node.span.payload is not None:
         return []
@@ -282,7 +283,7 @@ def _chain(node: Field, offset: int, payload_offset: int | None) -> list[Field]:
 def neighbors(parent: Field, node: Field) -> tuple[Field | None, Field | None]:
     """The stored fields just before and just after `node` among the children of `parent`."""
     placed: Sequence[Field] = [child for child in parent.children if child.span is not None]
-    at = next((i for i, child in enumerate(placed) if child is node), None)
+    at = next((number for number, child in enumerate(placed) if child is node), None)
     if at is None:
         return None, None
     return (placed[at - 1] if at else None), (placed[at + 1] if at + 1 < len(placed) else None)

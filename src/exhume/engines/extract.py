@@ -245,8 +245,13 @@ def _locate(
         task: _Task = place  # unless it is found in a stream, the member is handled alone
         # `found`: how to read the source or the decoded stream, and the member's range in that.
         try:
-            stored = archive.stored_range(name)  # (source, start, end); None: it has to be decoded
-            found = archive.decoded_range(name) if stored is None else (stored[0].read_range, *stored[1:])
+            stored = archive.stored_range(name)  # None: it has to be decoded
+            if stored is None:
+                found, piece = archive.decoded_range(name), 0
+            else:
+                source, start, end = stored
+                # (`cost.piece`: fewest bytes that a read of a remote source should fetch at once; locally 0.)
+                found, piece = (source.read_range, start, end), source.cost.piece
         except ExhumeError as error:
             found, task = None, _LookupFailure(place, error)
         if found is not None:
@@ -254,9 +259,7 @@ def _locate(
             if end - start <= SMALL:
                 stream = streams.get(read)
                 if stream is None:
-                    # (`cost.piece`: fewest bytes that a read of a remote source should fetch at once; locally 0.)
-                    most = BATCH_SIZE if stored is None else max(BATCH_SIZE, stored[0].cost.piece)
-                    stream = streams[read] = _Stream(len(streams), read, most, stored is None)
+                    stream = streams[read] = _Stream(len(streams), read, max(BATCH_SIZE, piece), stored is None)
                 yield stream.number, start, end, place, stream
                 continue
             if stored is None and end - start > LARGE:

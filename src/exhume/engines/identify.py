@@ -70,7 +70,7 @@ def identify_source(source: Source | Tree) -> list[Identification]:
 
 def _ranked(found: Iterable[Identification]) -> list[Identification]:
     """Sort candidates, the most confident first."""
-    return sorted(found, key=lambda c: (-c.confidence, c.format))
+    return sorted(found, key=lambda candidate: (-candidate.confidence, candidate.format))
 
 
 def _probed(source: Source | Tree, among: Iterable[Format]) -> list[Identification]:
@@ -128,7 +128,9 @@ def recognize(source: Source | Tree) -> str:
         elif is_empty(source):
             hint = " (the file is empty)"
         raise UnrecognizedFormatError(f"format not recognized{hint}", span=span)
-    guesses = ", ".join(f"{c.format} ({c.confidence:.0%}: {', '.join(c.evidence)})" for c in candidates)
+    guesses = ", ".join(
+        f"{candidate.format} ({candidate.confidence:.0%}: {', '.join(candidate.evidence)})" for candidate in candidates
+    )
     doubt = "ambiguous format" if len(candidates) > 1 else "format not certain"
     raise UnrecognizedFormatError(doubt, span=span, actual=guesses)
 
@@ -142,14 +144,16 @@ def _candidates(source: Source | Tree) -> list[Identification]:
     kind = "directory" if isinstance(source, Tree) else "file"
     found: list[Identification] = []
     # A directory that may as well be a file has a magic number, and a certain candidate spares the code of the others.
-    for described in sorted(formats().values(), key=lambda d: d.container != "either"):
+    for described in sorted(formats().values(), key=lambda known: known.container != "either"):
         if described.container in (kind, "either"):
             found = _ranked([*found, *_probed(source, [described])])
             if found and found[0].confidence >= 1.0:
                 return found
     if found and found[0].confidence >= EVIDENT:
         return found
-    return _ranked([*found, *_probed(source, [d for d in formats().values() if d.container not in (kind, "either")])])
+    return _ranked(
+        [*found, *_probed(source, [known for known in formats().values() if known.container not in (kind, "either")])]
+    )
 
 
 def walk(target: Target, **storage: Any) -> Iterator[WalkEntry]:

@@ -233,7 +233,11 @@ def _parsed(sections: SectionMap) -> Iterator[tuple[str, dict[str, Any]]]:
     """The values in the first headers and footers that a schema describes, by section, as far as they can be parsed."""
     from exhume.engines.explained import explain_section
 
-    shown = [s for s in sections.tiles() if s.kind is SectionKind.STRUCTURE and s.schema and not s.payload_schema]
+    shown = [
+        section
+        for section in sections.tiles()
+        if section.kind is SectionKind.STRUCTURE and section.schema and not section.payload_schema
+    ]
     for section in shown[:HEADERS]:
         tree = explain_section(sections, section).stored
         if tree is not None and (values := dict(_values(tree))):

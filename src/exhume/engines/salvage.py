@@ -158,7 +158,7 @@ def _reread(path: Path, id: str, mode: SalvageMode, limits: Limits, progress: Pr
     try:
         if mode is SalvageMode.ARCHIVE:
             found = Verification(path, format=id, limits=limits, progress=_verifying(progress), jobs=jobs)
-            yield from (f for f in found if f.is_problem)
+            yield from (finding for finding in found if finding.is_problem)
         elif mode is SalvageMode.RECORDS:
             _parse_lines(path, _verifying(progress))
     except ExhumeError as error:

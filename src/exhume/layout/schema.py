@@ -95,7 +95,7 @@ class Explainer:
         self.narrowed: bool = False
         """Whether elements outside of the window, which are not given, may have fields in it."""
         inside = [mark for mark in marks if (mark.payload is None) == (where.payload is None) and mark != where]
-        self._marks = sorted((m.start, m.end) if m.payload is None else m.payload for m in inside)
+        self._marks = sorted(mark.local for mark in inside)
         self._bases: dict[int, int] = {}  # offset in the window at which a stream starts, by the id of the stream
         self._nested = 0  # structures around the current one
         self._left = sys.maxsize  # structures and elements that may still be shown
@@ -321,16 +321,16 @@ class Explainer:
             made.children += map(element, indexes)
 
     def _read_on(self, values: Elements, path: str) -> None:
-        """Find the elements of an array that was only begun, as far as they are shown."""
-        # Find the elements of the page, of the marks and of the window.
+        """Find the elements of an array that was only begun, to the last that page, marks and window show."""
         number = 2 * ARRAY_SHOWN if not self._whole else AT_FIRST if self._lazily else sys.maxsize
-        if self._page is not None and self._page[0] == path:
-            number += self._page[1]
-        elif self._page is not None and self._page[0].startswith(f"{path}["):
-            number += int(self._page[0].removeprefix(f"{path}[").partition("]")[0])
+        shown_path, first_shown = self._page or ("", 0)
+        if shown_path == path:
+            number += first_shown
+        elif shown_path.startswith(f"{path}["):  # an array inside an element of this one
+            number += int(shown_path.removeprefix(f"{path}[").partition("]")[0])
         base = self._bases.get(id(values.stream), 0)
-        origin = self._where.start if self._where.payload is None else self._where.payload[0]
-        ends = [end for _, end in self._marks] + ([self._window[1]] if self._window is not None else [])
+        origin, _ = self._where.local
+        ends = [end for _, end in (*self._marks, *filter(None, [self._window]))]
         at = min(max(ends, default=origin + base) - origin - base, values.stream.size())
         values.read_on(index=number, at=at, patience=self._patience)
         if self._window is not None:
@@ -364,7 +364,7 @@ class Explainer:
     def _touching(self, places: Sequence[dict[str, Any]], start: int, end: int) -> Sequence[int]:
         """The numbers of the elements that hold any of the bytes `[start, end)` of the file or payload."""
         if isinstance(places, Places):
-            origin = self._where.start if self._where.payload is None else self._where.payload[0]
+            origin, _ = self._where.local
             base = self._bases.get(id(places.stream))
             return range(0) if base is None else places.touching(start - origin - base, end - origin - base)
         if isinstance(places, trees.ElementPlaces) and isinstance(places.many, Beginnings):
@@ -375,7 +375,7 @@ class Explainer:
         for index in range(len(places)):
             span = self._place(places[index])
             if span is not None:
-                first, last = (span.start, span.end) if span.payload is None else span.payload
+                first, last = span.local
                 if first < end and last > start:
                     found.append(index)
         return found

@@ -73,9 +73,7 @@ def explained_html(explained: ExplainedSection) -> str:
     fields = [node for tree in explained.trees() for node in tree.walk()]
     rows = (
         [
-            # The offset in the payload for a field of one, else in the file.
-            "" if node.span is None else f"{(node.span.payload or (node.span.start,))[0]:,}",
-            "" if node.span is None else f"{_size(node.span):,}",
+            *(("", "") if node.span is None else (f"{number:,}" for number in _place(node.span))),
             f"{'· ' * depth}{node.name}",
             "" if node.value is None else _value(node.value),
             "; ".join(text for text in (node.meaning, str(node.check or ""), node.note) if text),
@@ -87,9 +85,10 @@ def explained_html(explained: ExplainedSection) -> str:
     return "\n".join([shown, *map(finding_html, explained.findings[:MOST_ROWS])])
 
 
-def _size(span: Span) -> int:
-    """Return the bytes of a field, decompressed ones for a field of a payload."""
-    return span.size if span.payload is None else span.payload[1] - span.payload[0]
+def _place(span: Span) -> tuple[int, int]:
+    """Return offset and size of a field: in the decompressed payload for a field of one, else in the file."""
+    start, end = span.local
+    return start, end - start
 
 
 def _table(
@@ -100,6 +99,7 @@ def _table(
     color: str = "inherit",
 ) -> str:
     """Return an HTML table of at most `MOST_ROWS` rows; `count` is the number of all rows, 0 if unknown."""
+    columns = 2 if heads is None else len(heads)  # without heads: name and value
     cell = '<td style="text-align:left;vertical-align:top">'
     out = [f'<table><caption style="text-align:left;font-weight:bold;color:{color}">{_text(caption)}</caption>']
     if heads is not None:
@@ -107,7 +107,7 @@ def _table(
     for number, row in enumerate(rows):
         if number == MOST_ROWS:
             rest = f"{count - MOST_ROWS:,} more" if count else "more"
-            out.append(f'<tr><td colspan="{len(heads or "kv")}">… {rest}</td></tr>')  # without heads: key and value
+            out.append(f'<tr><td colspan="{columns}">… {rest}</td></tr>')
             break
         out.append("<tr>" + "".join(f"{cell}{_text(value)}</td>" for value in row) + "</tr>")
     return "\n".join([*out, "</table>"])

@@ -381,7 +381,9 @@ def _wrapped(text: str, width: int, indent: int, *, whole: bool = False) -> list
 
 def _part(word: str, width: int) -> str:
     """The beginning of a word that fits: to its last separator in the second half, else as many characters as fit."""
-    end = width if word.isascii() else next(n for n in range(len(word), 0, -1) if text_width(word[:n]) <= width)
+    end = (
+        width if word.isascii() else next(size for size in range(len(word), 0, -1) if text_width(word[:size]) <= width)
+    )
     at = max(word.rfind(mark, width // 2, end) for mark in "/._-:,=")
     return word[: at + 1] if at > 0 else word[: max(1, end)]
 

@@ -115,9 +115,11 @@ class HexView(ScrollView, can_focus=True):
             for node in _begun(tree):
                 if node.span is None or (node.children and not node.omitted):
                     continue
-                place = node.span.payload if payload else (node.span.start, node.span.end)
-                if place is not None and (payload or node.span.payload is None) and place[0] < place[1]:
-                    found.append(place)
+                if payload != (node.span.payload is not None):  # of the other bytes: stored, or decompressed
+                    continue
+                start, end = node.span.local
+                if start < end:
+                    found.append((start, end))
         found.sort()
         self._starts, self._ends = [start for start, _ in found], [end for _, end in found]
         self.refresh()
@@ -166,12 +168,14 @@ class HexView(ScrollView, can_focus=True):
         from exhume.errors import ExhumeError
 
         first = at - at % BLOCK
-        if self._block[0] != first:
+        kept, data = self._block
+        if kept != first:
             try:
-                self._block = first, self._read(first, min(BLOCK, self.length - first))
+                data = self._read(first, min(BLOCK, self.length - first))
             except ExhumeError:
-                self._block = first, b""
-        return self._block[1][at - first : at - first + self.row]
+                data = b""
+            self._block = first, data
+        return data[at - first : at - first + self.row]
 
     def render_line(self, y: int) -> Strip:
         """One line of the screen."""
@@ -205,7 +209,8 @@ class HexView(ScrollView, can_focus=True):
         is_damaged = any(start <= offset < end for start, end in self._damage)
         if is_damaged:
             style = DAMAGED
-        if self.chosen[0] <= offset < self.chosen[1]:
+        start, end = self.chosen
+        if start <= offset < end:
             style += CHOSEN_DAMAGED if is_damaged else CHOSEN
         return style + CURSOR if offset == self.cursor else style
 
