@@ -71,7 +71,7 @@ cdef enum:
 cdef inline uint32_t masked_crc32c_of(const uint8_t* p, size_t size) noexcept nogil:
     """The CRC-32C as LevelDB stores it: rotated by 15 bits, plus a constant; see `checksums.mask_crc32c`."""
     cdef uint32_t crc = crc32c_of(p, size)
-    return ((crc >> 15) | (crc << 17)) + <uint32_t>2726488792u
+    return ((crc >> 15) | (crc << 17)) + <uint32_t>0xA282EAD8u
 
 
 cdef inline int64_t snappy_size(const uint8_t* p, int64_t* at, int64_t end) noexcept nogil:

@@ -83,20 +83,21 @@ cdef inline int ir_put_size(EncBuf* out, size_t size, uint8_t one, uint8_t two, 
 cdef inline uint8_t ir_number_of(const EncVariable* found, bint wide, uint64_t* word) noexcept nogil:
     """The mark of a variable in a log type; for an integer or a decimal fraction, `word` is set to its encoded form.
 
-    `wide`: variables have eight bytes; otherwise four, which fewer numbers fit.  `found.kind` is 1 for an integer, 2
-    for a decimal fraction; the parts of a fraction are packed, both counts of digits minus 1.
+    `wide`: variables have eight bytes; otherwise four, which fewer numbers fit.  The parts of a fraction are packed,
+    both counts of digits minus 1.
     """
-    if found.kind == 1 and (wide or found.magnitude < <uint64_t>0x80000000 + found.negative):
+    if found.kind == VARIABLE_INTEGER and (wide or found.magnitude < <uint64_t>0x80000000 + found.negative):
         word[0] = 0 - found.magnitude if found.negative else found.magnitude
         return CLP_KV_IR_MARKS_INTEGER
-    if found.kind == 2 and wide:
+    if found.kind == VARIABLE_DECIMAL and wide:
         word[0] = found.magnitude << CLP_KV_IR_DECIMAL_8_SHIFT_DIGITS
         word[0] |= found.digits - 1 << CLP_KV_IR_DECIMAL_8_SHIFT_NUM_DIGITS
         word[0] |= found.fraction - 1 << CLP_KV_IR_DECIMAL_8_SHIFT_NUM_FRACTION_DIGITS
         word[0] |= <uint64_t>found.negative << CLP_KV_IR_DECIMAL_8_SHIFT_SIGN
         return CLP_KV_IR_MARKS_DECIMAL
     # Of four bytes: digits and their number must not need more bits than their fields have.
-    if found.kind == 2 and found.magnitude >> CLP_KV_IR_DECIMAL_4_SHIFT_SIGN - CLP_KV_IR_DECIMAL_4_SHIFT_DIGITS == 0 \
+    if found.kind == VARIABLE_DECIMAL \
+            and found.magnitude >> CLP_KV_IR_DECIMAL_4_SHIFT_SIGN - CLP_KV_IR_DECIMAL_4_SHIFT_DIGITS == 0 \
             and found.digits <= 1 << CLP_KV_IR_DECIMAL_4_SHIFT_DIGITS - CLP_KV_IR_DECIMAL_4_SHIFT_NUM_DIGITS:
         word[0] = found.magnitude << CLP_KV_IR_DECIMAL_4_SHIFT_DIGITS
         word[0] |= found.digits - 1 << CLP_KV_IR_DECIMAL_4_SHIFT_NUM_DIGITS

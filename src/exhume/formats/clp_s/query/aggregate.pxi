@@ -146,8 +146,8 @@ cdef enum:
     AGG_FEW = 40                # at most this many values are sorted by insertion
     AGG_DEEP = 16               # levels of the radix sort after which whole strings are compared instead
     AGG_AHEAD = 16              # how many strings in advance to prefetch the bytes
-    AGG_TRIES = 16384           # the first strings, all of which are searched for among the recent ones; later strings
-    AGG_REPEATED = 8            # are, as long as at least one of this many was found there
+    AGG_TRIES = 16384           # so many strings are searched for among the recent ones in any case; further ones only
+    AGG_REPEATED = 8            # while at least one of this many was found there
     AGG_ROOM = 4096             # bytes reserved for a row that is printed directly into the buffer of strings
 
 
@@ -528,23 +528,22 @@ cdef int agg_kind(const unsigned char* p, size_t size, uint64_t* bits) noexcept 
     """
     cdef const unsigned char* end = p + size
     cdef uint64_t mantissa = 0
-    cdef int digits = 0, point = -1
+    cdef int digits = 0, point = -1     # `point`: how many digits are before the point; -1: it has none
     cdef bint negative
     cdef double real
-    # Bytes: 0x22 is a quote, 0x5C a backslash, 0x2D a minus, 0x2E a point, 0x30 to 0x39 are digits.
     # A string: in quotes, without a backslash and without another quote.
-    if size >= 2 and p[0] == 0x22 and end[-1] == 0x22:
-        return AGG_STRING if memchr(p, 0x5C, size) == NULL and memchr(p + 1, 0x22, size - 2) == NULL else AGG_OTHER
-    negative = size > 0 and p[0] == 0x2D
+    if size >= 2 and p[0] == c'"' and end[-1] == c'"':
+        return AGG_STRING if memchr(p, c'\\', size) == NULL and memchr(p + 1, c'"', size - 2) == NULL else AGG_OTHER
+    negative = size > 0 and p[0] == c'-'
     p += negative
     # A digit comes first; a 0 is followed by a point, or is the whole number (but not -0, which is a float).
-    if p == end or not 0x30 <= p[0] <= 0x39 or (p[0] == 0x30 and (p[1] != 0x2E if end - p > 1 else negative)):
+    if p == end or not c'0' <= p[0] <= c'9' or (p[0] == c'0' and (p[1] != c'.' if end - p > 1 else negative)):
         return AGG_OTHER
     while p < end:
-        if p[0] == 0x2E and point < 0:
+        if p[0] == c'.' and point < 0:
             point = digits
-        elif 0x30 <= p[0] <= 0x39 and digits < 18:
-            mantissa = 10 * mantissa + (p[0] - 0x30)
+        elif c'0' <= p[0] <= c'9' and digits < 18:
+            mantissa = 10 * mantissa + (p[0] - c'0')
             digits += 1
         else:
             return AGG_OTHER

@@ -51,8 +51,8 @@ cdef bint wild_matches(const Wild* wild, const uint8_t* text, Py_ssize_t size) n
                 continue
             if at < size:
                 byte = text[at]
-                if wild.fold and 0x41 <= byte <= 0x5A:
-                    byte += 32  # A to Z: the lower-case letter
+                if wild.fold and c'A' <= byte <= c'Z':
+                    byte += c'a' - c'A'
                 if want == WILD_ANY or want == byte:
                     at += 1
                     code += 1
@@ -103,7 +103,7 @@ cdef Py_ssize_t unescaped(const uint8_t* text, Py_ssize_t size, uint8_t* plain) 
     """Write the text to `plain` without its escaping backslashes (each before the byte it escapes); return its size."""
     cdef Py_ssize_t i = 0, done = 0
     while i < size:
-        if text[i] == 0x5C:  # a backslash
+        if text[i] == c'\\':
             i += 1
             if i == size:
                 break
@@ -134,7 +134,7 @@ def clps_find(ClpsStrings strings, codes, bint fold, bint unescape):
                 if size < least or (size > least and not (longer or unescape)):
                     continue
                 text = <const uint8_t*>one.text
-                if unescape and memchr(text, 0x5C, size) != NULL:
+                if unescape and memchr(text, c'\\', size) != NULL:
                     if not reserve(&plain, size):
                         failed = True
                         break
@@ -325,11 +325,11 @@ def clps_match_texts(
         if needs == NULL:
             raise MemoryError
         for index in range(count):
-            needs[index].base = constraints[index][0]
+            needs[index].base, accepted = constraints[index]
             needs[index].table = NULL
             needs[index].size = 0
-            if constraints[index][1] is not None:
-                flags = constraints[index][1]  # the caller's sequence keeps it alive
+            if accepted is not None:
+                flags = accepted  # the caller's sequence keeps it alive
                 needs[index].table = <const uint8_t*><const char*>flags
                 needs[index].size = len(flags)
         if verify:

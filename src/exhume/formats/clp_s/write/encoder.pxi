@@ -79,9 +79,11 @@ cdef struct EncToken:       # a value of a record, or the beginning or end of an
     int64_t pattern         # id of the timestamp pattern
 
 cdef enum:
-    ENC_FAR = 1 << 15       # slots from which on a dictionary does not fit the near caches: then variables are collected,
-    ENC_PENDING = 32        # at most this many, and looked up together, so that the memory accesses overlap
-    ENC_SHORT = 256         # largest variable, in bytes, that is collected
+    # The variable dictionary may outgrow the near caches.  Then variables wait (`EncPending`), and are looked up
+    # together, so that the memory accesses overlap.
+    ENC_FAR = 1 << 15       # slots of the dictionary from which on variables wait
+    ENC_PENDING = 32        # most variables that wait
+    ENC_SHORT = 256         # largest variable, in bytes, that waits; longer ones are looked up at once
 
 cdef enum:                  # what `ClpsEncoder.scan` expects next
     SCAN_VALUE, SCAN_KEY, SCAN_AFTER    # `SCAN_AFTER`: a comma, or the end of the object, array or document
@@ -215,8 +217,8 @@ cdef class ClpsEncoder:
             self.unit_patterns[i] = -1
         memcpy(self.token_class, enc_token_class, 256)
         if not core:
-            self.token_class[0x2F] = 1  # a slash, which is part of tokens in the older dialect
-        if log_order_type is not None:
+            self.token_class[c'/'] = BYTE_SIGN  # part of tokens in the older dialect
+        if log_order_type is not None:  # the first two nodes: a root for metadata, and in it the number of the record
             metadata = self.node_of(-1, -1, b"", 0, N_METADATA, NULL)
             self.log_type = log_order_type
             self.log_node = self.node_of(metadata, -1, b"log_event_idx", 13, log_order_type, NULL)
@@ -280,7 +282,7 @@ cdef class ClpsEncoder:
         cdef unsigned char c
         cdef int n, code, low
         while True:
-            while not enc_string_class[p[0]]:
+            while not enc_string_class[p[0]]:  # a byte that stands for itself
                 p += 1
             c = p[0]
             if c == c'"':
@@ -441,12 +443,20 @@ cdef class ClpsEncoder:
         return 0
 
     cdef inline EncToken* new_token(self) except NULL nogil:
-        """Append a token to the tape, with zeros in all fields; earlier tokens may move."""
+        """Append a token to the tape, with zeros in all fields; this may move earlier tokens in memory."""
         enc_buf_room(&self.tape, sizeof(EncToken))
         cdef EncToken* token = &(<EncToken*>self.tape.p)[self.num_tokens]
         memset(token, 0, sizeof(EncToken))
         self.num_tokens += 1
         self.tape.n = self.num_tokens * sizeof(EncToken)
+        return token
+
+    cdef inline EncToken* keyed_token(self, const unsigned char* key, size_t size, uint8_t flags) except NULL nogil:
+        """Append a token with its key (of `size` bytes; none in an array) and the flags of the key."""
+        cdef EncToken* token = self.new_token()
+        token.key = key
+        token.key_size = size
+        token.flags = flags
         return token
 
     cdef int scan(self) except -1 nogil:
@@ -487,7 +497,7 @@ cdef class ClpsEncoder:
             if state == SCAN_AFTER:
                 if depth == 0:
                     return 0
-                if self.stack.p[depth - 1] == 0:  # in an object: a comma or its end
+                if self.stack.p[depth - 1] == 0:  # in an object: a comma, or its end
                     if c == c',':
                         self.at += 1
                         state = SCAN_KEY
@@ -515,11 +525,8 @@ cdef class ClpsEncoder:
                         self.new_token().kind = T_CLOSE_ARRAY
                     elif depth == mute - 1:  # the array that is stored as text ends
                         mute = 0
-                        token = self.new_token()
+                        token = self.keyed_token(array_key, array_key_size, array_flags)
                         token.kind = T_ARRAY_TEXT
-                        token.key = array_key
-                        token.key_size = array_key_size
-                        token.flags = array_flags
                         token.text = array_start
                         token.size = self.at - array_start
                     if depth == 0:
@@ -548,11 +555,8 @@ cdef class ClpsEncoder:
                 if mute:
                     fault = self.scan_string(&text, &size, &muted.flags, False)
                 else:
-                    token = self.new_token()
+                    token = self.keyed_token(key, key_size, key_flags)
                     token.kind = T_STRING
-                    token.key = key
-                    token.key_size = key_size
-                    token.flags = key_flags
                     fault = self.scan_string(&token.text, &token.size, &token.flags, True)
                 if fault:
                     return fault
@@ -566,10 +570,7 @@ cdef class ClpsEncoder:
                 if self.at[0] == c + 2:  # the closing bracket, two codes above, follows: an empty object or array
                     self.at += 1
                     if not mute:
-                        token = self.new_token()
-                        token.key = key
-                        token.key_size = key_size
-                        token.flags = key_flags
+                        token = self.keyed_token(key, key_size, key_flags)
                         if c == c'{':
                             token.kind = T_EMPTY_OBJECT
                         elif self.structurize:
@@ -581,7 +582,7 @@ cdef class ClpsEncoder:
                     if depth == 0:
                         return 0
                     state = SCAN_AFTER
-                    key_size = 0
+                    key_size = 0  # as below: the next value has no key, unless one is scanned
                     key_flags = 0
                     continue
                 if self.at >= self.end:
@@ -594,11 +595,8 @@ cdef class ClpsEncoder:
                         array_key_size = key_size
                         array_flags = key_flags
                     else:
-                        token = self.new_token()
+                        token = self.keyed_token(key, key_size, key_flags)
                         token.kind = T_OPEN_OBJECT if c == c'{' else T_OPEN_ARRAY
-                        token.key = key
-                        token.key_size = key_size
-                        token.flags = key_flags
                 enc_buf_room(&self.stack, 1)
                 self.stack.p[depth] = c == c'['
                 self.stack.n += 1
@@ -612,10 +610,7 @@ cdef class ClpsEncoder:
                     muted.flags = 0
                     fault = self.scan_number(&muted)
                 else:
-                    token = self.new_token()
-                    token.key = key
-                    token.key_size = key_size
-                    token.flags = key_flags
+                    token = self.keyed_token(key, key_size, key_flags)
                     fault = self.scan_number(token)
                 if fault:
                     return fault
@@ -643,13 +638,10 @@ cdef class ClpsEncoder:
                 else:
                     return E_BAD_JSON
                 if not mute:
-                    token = self.new_token()
+                    token = self.keyed_token(key, key_size, key_flags)
                     token.kind = T_TRUE if c == c't' else T_FALSE if c == c'f' else T_NULL
-                    token.key = key
-                    token.key_size = key_size
-                    token.flags = key_flags
                     token.number = c == c't'
-            key_size = 0
+            key_size = 0  # the next value has no key, unless one is scanned
             key_flags = 0
             state = SCAN_AFTER
 
@@ -1403,12 +1395,12 @@ cdef class ClpsEncoder:
         out.n = 0
         enc_buf_room(out, size * 2 + 1)
         while enc_next_variable(&p, end, self.token_class, last_mark, out, &found):
-            # Kind 1 is an integer, kind 2 a decimal; others, and integers that are too large, go to the dictionary.
-            if found.kind == 1 and (self.core or found.negative
-                                    or found.magnitude < <uint64_t>clp_s_table_classic_variable_first_id(0)):
+            # Integers that are too large go to the dictionary, like text.
+            if found.kind == VARIABLE_INTEGER and (
+                    self.core or found.negative or found.magnitude < <uint64_t>clp_s_table_classic_variable_first_id(0)):
                 value = <int64_t>(0 - found.magnitude if found.negative else found.magnitude)
                 c = M_INTEGER
-            elif found.kind == 2:
+            elif found.kind == VARIABLE_DECIMAL:
                 if self.core:
                     found.magnitude <<= CLP_S_TABLE_DECIMAL_VARIABLE_SHIFT_DIGITS
                     found.magnitude |= <uint64_t>(found.digits - 1) << CLP_S_TABLE_DECIMAL_VARIABLE_SHIFT_NUM_DIGITS

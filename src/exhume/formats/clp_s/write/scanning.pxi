@@ -15,23 +15,31 @@ cdef struct EncProgram:
     int64_t offset          # from UTC in nanoseconds
     int64_t pattern         # id of the pattern
 
+cdef enum:                  # classes of the bytes of a token, as bits: a token has those of all its bytes
+    BYTE_DELIMITER = 0      # separates tokens
+    BYTE_SIGN = 1           # + - . \ _ and, in the older dialect, a slash
+    BYTE_DIGIT = 2
+    BYTE_HEX_LETTER = 4     # a to f, A to F
+    BYTE_OTHER_LETTER = 8
+    BYTE_LETTER = BYTE_HEX_LETTER | BYTE_OTHER_LETTER
+
 cdef uint8_t[256] enc_string_class     # 1 for quotes, escapes, control bytes and bytes above ASCII; 0 for others
-cdef uint8_t[256] enc_token_class      # 0 delimiter; 1 other token byte, 2 digit, 4 hex letter, 8 other letter
+cdef uint8_t[256] enc_token_class      # `BYTE_...`
 
 cdef void enc_fill_classes() noexcept:
     """Fill the tables by byte: what ends a run within a string, and what a variable of a message is made of."""
     cdef int c
     for c in range(256):
-        enc_string_class[c] = c < 0x20 or c == 0x22 or c == 0x5C or c >= 0x80
-        enc_token_class[c] = 0
-        if 0x30 <= c <= 0x39:
-            enc_token_class[c] = 2
-        elif 0x41 <= c <= 0x46 or 0x61 <= c <= 0x66:
-            enc_token_class[c] = 4
-        elif 0x47 <= c <= 0x5A or 0x67 <= c <= 0x7A:
-            enc_token_class[c] = 8
-        elif c == 0x2B or c == 0x2D or c == 0x2E or c == 0x5C or c == 0x5F:  # + - . \ _
-            enc_token_class[c] = 1
+        enc_string_class[c] = c < c' ' or c == c'"' or c == c'\\' or c >= 0x80
+        enc_token_class[c] = BYTE_DELIMITER
+        if c'0' <= c <= c'9':
+            enc_token_class[c] = BYTE_DIGIT
+        elif c'A' <= c <= c'F' or c'a' <= c <= c'f':
+            enc_token_class[c] = BYTE_HEX_LETTER
+        elif c'G' <= c <= c'Z' or c'g' <= c <= c'z':
+            enc_token_class[c] = BYTE_OTHER_LETTER
+        elif c == c'+' or c == c'-' or c == c'.' or c == c'\\' or c == c'_':
+            enc_token_class[c] = BYTE_SIGN
 
 enc_fill_classes()
 
@@ -44,7 +52,7 @@ for enc_power in range(1, 23):
 
 cdef inline bint enc_is_space(unsigned char c) noexcept nogil:
     """Whether a byte is white space in JSON: a space, line feed, carriage return or tab."""
-    return c == 0x20 or c == 0x0A or c == 0x0D or c == 0x09
+    return c == c' ' or c == c'\n' or c == c'\r' or c == c'\t'
 
 
 cdef inline int enc_utf8_length(const unsigned char* p) noexcept nogil:
@@ -54,20 +62,20 @@ cdef inline int enc_utf8_length(const unsigned char* p) noexcept nogil:
     it is safe at the end of data that has one after it.
     """
     cdef unsigned char c = p[0]
-    if c < 0xC2:
+    if c < 0xC2:  # the second or a later byte of a sequence, or an overlong form
         return 0
     if c < 0xE0:
         return 2 if (p[1] & 0xC0) == 0x80 else 0
     if c < 0xF0:
         if (p[1] & 0xC0) != 0x80 or (p[2] & 0xC0) != 0x80:
             return 0
-        if c == 0xE0 and p[1] < 0xA0 or c == 0xED and p[1] > 0x9F:
+        if c == 0xE0 and p[1] < 0xA0 or c == 0xED and p[1] > 0x9F:  # an overlong form, or a surrogate
             return 0
         return 3
     if c < 0xF5:
         if (p[1] & 0xC0) != 0x80 or (p[2] & 0xC0) != 0x80 or (p[3] & 0xC0) != 0x80:
             return 0
-        if c == 0xF0 and p[1] < 0x90 or c == 0xF4 and p[1] > 0x8F:
+        if c == 0xF0 and p[1] < 0x90 or c == 0xF4 and p[1] > 0x8F:  # an overlong form, or above U+10FFFF
             return 0
         return 4
     return 0
@@ -79,12 +87,12 @@ cdef inline int enc_hex4(const unsigned char* p) noexcept nogil:
     cdef unsigned char c
     for i in range(4):
         c = p[i]
-        if 0x30 <= c <= 0x39:
-            value = value << 4 | (c - 0x30)
-        elif 0x41 <= c <= 0x46:
-            value = value << 4 | (c - 0x37)
-        elif 0x61 <= c <= 0x66:
-            value = value << 4 | (c - 0x57)
+        if c'0' <= c <= c'9':
+            value = value << 4 | (c - c'0')
+        elif c'A' <= c <= c'F':
+            value = value << 4 | (c - c'A' + 10)
+        elif c'a' <= c <= c'f':
+            value = value << 4 | (c - c'a' + 10)
         else:
             return -1
     return value
@@ -129,9 +137,9 @@ cdef inline int enc_digits_at(const unsigned char* p, int count) noexcept nogil:
     """Value of `count` decimal digits; -1 if they are not."""
     cdef int value = 0, i
     for i in range(count):
-        if not 0x30 <= p[i] <= 0x39:
+        if not c'0' <= p[i] <= c'9':
             return -1
-        value = value * 10 + p[i] - 0x30
+        value = value * 10 + p[i] - c'0'
     return value
 
 
@@ -184,15 +192,15 @@ cdef int enc_run_program(EncProgram* program, const unsigned char* p, size_t siz
             p += 3
         elif op == c'3' or op == c'6' or op == c'9' or op == c'T' or op == c't':  # a fraction: count its digits
             count = 0
-            while p + count < end and count < 10 and 0x30 <= p[count] <= 0x39:
+            while p + count < end and count < 10 and c'0' <= p[count] <= c'9':
                 count += 1
             if op == c'T':
-                if count == 0 or count > 9 or count % 3 == 0 or p[count - 1] == 0x30:
+                if count == 0 or count > 9 or count % 3 == 0 or p[count - 1] == c'0':
                     return 0
             elif op == c't':
-                if count == 0 or count > 3 or (p[count - 1] == 0x30 and count > 1):
+                if count == 0 or count > 3 or (p[count - 1] == c'0' and count > 1):
                     return 0
-            elif count != op - 0x30:
+            elif count != op - c'0':
                 return 0
             nanoseconds = enc_digits_at(p, count)
             p += count
@@ -203,9 +211,9 @@ cdef int enc_run_program(EncProgram* program, const unsigned char* p, size_t siz
             # `e` needs the space; without it, a day of `f` begins with 1 to 3, because its pattern prints no zero.
             if end - p < 2:
                 return 0
-            if p[0] == 0x20 and (op == c'e' or op == c'f'):
+            if p[0] == c' ' and (op == c'e' or op == c'f'):
                 value = enc_digits_at(p + 1, 1)
-            elif op == c'e' or (op == c'f' and not 0x31 <= p[0] <= 0x33):
+            elif op == c'e' or (op == c'f' and not c'1' <= p[0] <= c'3'):
                 value = -1
             else:
                 value = enc_digits_at(p, 2)
@@ -217,12 +225,12 @@ cdef int enc_run_program(EncProgram* program, const unsigned char* p, size_t siz
             elif op == c'd' or op == c'e' or op == c'f':
                 day = value
             elif op == c'y':
-                year = value + (1900 if value >= 69 else 2000)
+                year = value + (1900 if value >= 69 else 2000)  # as POSIX does
             elif op == c'H':
                 hour = value
             elif op == c'M':
                 minute = value
-            else:
+            else:  # `S`
                 second = value
         i += 2
     # The text ends here, and it is a date and a time.
@@ -247,14 +255,19 @@ cdef int enc_run_program(EncProgram* program, const unsigned char* p, size_t siz
     return 1
 
 
-cdef struct EncVariable:    # a variable of a string; from `magnitude` on, only for numbers
+cdef enum:                  # kinds of variables
+    VARIABLE_TEXT           # an entry of the variable dictionary
+    VARIABLE_INTEGER        # an integer that fits 64 bits
+    VARIABLE_DECIMAL        # a decimal fraction of at most 16 digits
+
+cdef struct EncVariable:    # a variable of a string; `magnitude`, `digits` and `fraction` only for numbers
     const unsigned char* text
     size_t size
     uint64_t magnitude      # its digits as a number
     size_t digits           # how many there are
     size_t fraction         # how many of them follow the point
     bint negative
-    int kind                # 1: an integer that fits 64 bits, 2: a decimal fraction of at most 16 digits, 0: text
+    int kind                # VARIABLE_...
 
 
 cdef inline bint enc_next_variable(const unsigned char** at, const unsigned char* end, const uint8_t* token_class,
@@ -268,13 +281,13 @@ cdef inline bint enc_next_variable(const unsigned char** at, const unsigned char
     cdef const unsigned char* p = at[0]
     cdef const unsigned char* start
     cdef unsigned char* out = log_type.p + log_type.n
-    cdef unsigned char c, kinds
+    cdef unsigned char c, classes
     cdef bint after_equals = False
-    cdef size_t i, point = 0
+    cdef size_t i, point = 0    # `point`: offset after the point in the variable; 0 without one
     while p < end:
         c = p[0]
-        if token_class[c] == 0:
-            after_equals = c == 0x3D  # `=`
+        if token_class[c] == BYTE_DELIMITER:
+            after_equals = c == c'='
             if M_INTEGER <= c <= last_mark:
                 out[0] = M_ESCAPE
                 out += 1
@@ -284,15 +297,16 @@ cdef inline bint enc_next_variable(const unsigned char** at, const unsigned char
             continue
         # A token: the classes of its bytes decide whether it is a variable, as in `is_variable` of `texts.py`.
         start = p
-        kinds = 0
+        classes = 0
         while p < end and token_class[p[0]]:
-            kinds |= token_class[p[0]]
+            classes |= token_class[p[0]]
             p += 1
         # It is one with a digit, with a letter after `=`, or if it is all hex letters, at least two.
-        if kinds & 2 or (after_equals and kinds & 12) or (kinds == 4 and p - start >= 2):
+        if classes & BYTE_DIGIT or (after_equals and classes & BYTE_LETTER) \
+                or (classes == BYTE_HEX_LETTER and p - start >= 2):
             break
         after_equals = False
-        if not kinds & 1:  # only letters, so no backslash that has to be escaped
+        if not classes & BYTE_SIGN:  # only letters, so no backslash that has to be escaped
             ir_copy(<char*>out, <const char*>start, p - start)
             out += p - start
             continue
@@ -309,28 +323,28 @@ cdef inline bint enc_next_variable(const unsigned char** at, const unsigned char
     log_type.n = out - log_type.p
     at[0] = p
     found.text, found.size = start, p - start
-    found.negative = start[0] == 0x2D
+    found.negative = start[0] == c'-'
     found.magnitude = found.digits = found.fraction = 0
-    found.kind = 0  # text, until it is found to be a number
-    if kinds & 12:  # letters
+    found.kind = VARIABLE_TEXT  # until it is found to be a number
+    if classes & BYTE_LETTER:
         return True
     i = found.negative
     while i < found.size:
         c = start[i]
-        if c == 0x2E and point == 0:  # the first point
+        if c == c'.' and point == 0:  # the first point
             point = i + 1
-        elif 0x30 <= c <= 0x39 and found.digits < 19:  # 19 digits always fit 64 bits without a sign
+        elif c'0' <= c <= c'9' and found.digits < 19:  # 19 digits always fit 64 bits without a sign
             found.digits += 1
-            found.magnitude = found.magnitude * 10 + (c - 0x30)
+            found.magnitude = found.magnitude * 10 + (c - c'0')
         else:
             return True
         i += 1
     if point:
         found.fraction = found.size - point
         if found.digits <= 16 and found.fraction:
-            found.kind = 2
-    # No leading zero, no -0, nothing that does not fit.
-    elif not (start[found.negative] == 0x30 and found.size > 1) \
+            found.kind = VARIABLE_DECIMAL
+    # An integer, but none with a leading zero, no -0, nothing that does not fit.
+    elif not (start[found.negative] == c'0' and found.size > 1) \
             and found.magnitude <= <uint64_t>INT64_MAX + found.negative:
-        found.kind = 1
+        found.kind = VARIABLE_INTEGER
     return True

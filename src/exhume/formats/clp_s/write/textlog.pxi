@@ -55,7 +55,7 @@ cdef int txt_replace(EncBuf* out, const unsigned char* p, const unsigned char* e
     the text has its own three bytes there.
     """
     cdef const unsigned char* start = p
-    cdef int n
+    cdef int n                  # bytes of the character at `p`; 0: not UTF-8
     cdef bint first = True
     out.n = 0
     enc_buf_room(out, 10 * (end - p) + 16)  # an invalid byte takes 6: U+FFFD, two digits and a dot; other ones fewer
@@ -90,7 +90,7 @@ cdef int txt_replace(EncBuf* out, const unsigned char* p, const unsigned char* e
 
 
 cdef inline bint txt_has_special(uint64_t word) noexcept nogil:
-    """Whether one of eight bytes is a control byte, a quote or a backslash.
+    """Whether one of eight bytes is a control byte, a quote (0x22) or a backslash (0x5C).
 
     Each subtraction sets the high bit of a byte that was less than 0x20, or equal to 0x22 or 0x5C.  It may borrow from
     the byte above, which is then found, too; the caller compares one by one the bytes after a hit.
@@ -140,18 +140,18 @@ cdef int txt_put_json(EncBuf* out, const unsigned char* p, const unsigned char* 
         c = p[0]
         to[0] = c"\\"
         to += 2
-        if c == 0x22 or c == 0x5C:
+        if c == c'"' or c == c'\\':
             to[-1] = c
-        elif c == 0x0A:
-            to[-1] = c"n"
-        elif c == 0x0D:
-            to[-1] = c"r"
-        elif c == 0x09:
-            to[-1] = c"t"
-        elif c == 0x08:
-            to[-1] = c"b"
-        elif c == 0x0C:
-            to[-1] = c"f"
+        elif c == c'\n':
+            to[-1] = c'n'
+        elif c == c'\r':
+            to[-1] = c'r'
+        elif c == c'\t':
+            to[-1] = c't'
+        elif c == c'\b':
+            to[-1] = c'b'
+        elif c == c'\f':
+            to[-1] = c'f'
         else:
             to -= 2
             json_escaped(to, c)
@@ -169,26 +169,26 @@ cdef class ClpsTextLog:
     """
 
     cdef bytes classes, table, accepts, follows     # the memory of the arrays below
-    cdef const uint8_t* of          # by byte: its class
-    cdef const uint16_t* next       # by state and class: the next state
-    cdef const uint8_t* accept      # by state: a bit for each kind of timestamp that may end there; 0: none
-    cdef const uint8_t* follow      # by byte: the kinds of timestamps that it may follow
+    cdef const uint8_t* class_of    # by byte: its class
+    cdef const uint16_t* next_state     # by `state * num_classes + class`
+    cdef const uint8_t* ending_in   # by state: a bit for each kind of timestamp that may end there; 0: none
+    cdef const uint8_t* before      # by byte: the kinds of timestamps that may precede it, as such bits
     cdef size_t num_classes
 
     def __cinit__(self, bytes classes not None, bytes table not None, bytes accepts not None, bytes follows not None):
         cdef size_t states = PyBytes_GET_SIZE(accepts), i
         self.classes, self.table, self.accepts, self.follows = classes, table, accepts, follows
-        self.of = <const uint8_t*>bytes_text(classes)
-        self.next = <const uint16_t*>bytes_text(table)
-        self.accept = <const uint8_t*>bytes_text(accepts)
-        self.follow = <const uint8_t*>bytes_text(follows)
+        self.class_of = <const uint8_t*>bytes_text(classes)
+        self.next_state = <const uint16_t*>bytes_text(table)
+        self.ending_in = <const uint8_t*>bytes_text(accepts)
+        self.before = <const uint8_t*>bytes_text(follows)
         if PyBytes_GET_SIZE(classes) != 256 or PyBytes_GET_SIZE(follows) != 256 or states < 2:
             raise ValueError("not an automaton")
         self.num_classes = max(classes) + 1
         if <size_t>PyBytes_GET_SIZE(table) != 2 * states * self.num_classes:
             raise ValueError("not the table of these states")
         for i in range(states * self.num_classes):
-            if self.next[i] >= states:
+            if self.next_state[i] >= states:
                 raise ValueError("not a state")
 
     cdef inline Py_ssize_t stamp(self, const unsigned char* p, const unsigned char* end, bint final,
@@ -219,10 +219,10 @@ cdef class ClpsTextLog:
             if p + i == end:
                 if not final:
                     return TXT_MORE
-                return i if self.accept[state] else best
-            if self.accept[state] & self.follow[p[i]]:  # a timestamp ends here, and this byte may follow it
+                return i if self.ending_in[state] else best
+            if self.ending_in[state] & self.before[p[i]]:  # a timestamp ends here, and this byte may follow it
                 best = i
-            state = self.next[state * self.num_classes + self.of[p[i]]]
+            state = self.next_state[state * self.num_classes + self.class_of[p[i]]]
             if state == 0:
                 if best and not keep:
                     last.size = 0  # timestamps have changed their form: keep the run over the next one
@@ -241,14 +241,14 @@ cdef class ClpsTextLog:
         `stamp` is set to the size of the event's timestamp.  `known` is that size if the last call found it, else
         TXT_MORE; it is set to the size of the timestamp of the next event, which ends this one.
         """
-        cdef Py_ssize_t next
+        cdef Py_ssize_t following   # size of the timestamp of the next line
         stamp[0] = known[0] if known[0] != TXT_MORE else self.stamp(p, end, final, last)
         known[0] = TXT_MORE
         if stamp[0] == TXT_MORE:
             return NULL
         p += stamp[0]
         while p < end:
-            p = <const unsigned char*>memchr(p, 0x0A, end - p)
+            p = <const unsigned char*>memchr(p, c'\n', end - p)
             if p == NULL:
                 break
             p += 1
@@ -256,11 +256,11 @@ cdef class ClpsTextLog:
                 return p
             if p == end:
                 break
-            next = self.stamp(p, end, final, last)
-            if next == TXT_MORE:
+            following = self.stamp(p, end, final, last)
+            if following == TXT_MORE:
                 return NULL
-            if next:
-                known[0] = next
+            if following:
+                known[0] = following
                 return p
         return end if final else NULL
 
@@ -408,7 +408,7 @@ cdef class ClpsTextLog:
         with nogil:
             while p > base:
                 p -= 1
-                if p == base or p[-1] == 0x0A:
+                if p == base or p[-1] == c'\n':
                     stamp = self.stamp(p, end, False, &last)
                     if stamp > 0:
                         found = p - base
