@@ -85,7 +85,7 @@ def test_most_blocks_are_taken_over(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_a_block_whose_keys_have_other_numbers_by_now_is_refused() -> None:
     tree: dict[Any, int] = {}
     apart = LineEncoders({}, tree, None)
-    known = apart.known()
+    known = apart.declared()
     first, second = (apart.encode(b'{"%s": 1}\n' % name, known) for name in (b"a", b"b"))
     if KERNEL is None:
         assert (first.end, second.end) == (0, 0)
@@ -93,7 +93,7 @@ def test_a_block_whose_keys_have_other_numbers_by_now_is_refused() -> None:
     assert apart.adopt(first)
     assert not apart.adopt(second)
     assert [name for _, name, _ in tree] == ["a"]
-    again = apart.encode(b'{"b": 1}\n', apart.known())
+    again = apart.encode(b'{"b": 1}\n', apart.declared())
     assert apart.adopt(again)
     assert list(tree.values()) == [1, 2]
 
@@ -101,7 +101,7 @@ def test_a_block_whose_keys_have_other_numbers_by_now_is_refused() -> None:
 def test_a_finished_writer_takes_no_block(tmp_path: Path) -> None:
     with exhume.kvir.create(tmp_path / "a.clp") as stream:
         apart = stream.line_encoders(both=False)
-        encoded = apart.encode(b"{}\n", apart.known())
+        encoded = apart.encode(b"{}\n", apart.declared())
     with pytest.raises(WriterError, match="finished"):
         stream.write_encoded(encoded, apart)
 

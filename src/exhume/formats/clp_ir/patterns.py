@@ -89,7 +89,7 @@ def compile_pattern(pattern: str) -> bytes | None:
         if found is None:
             return None  # a quote that does not end
         at = found.end()
-        quoted, letter = found[1], found[2]
+        quoted, letter = found.groups()  # None and None for other characters
         if letter is None:
             # Two quotes are one, inside quotes or (where the quoted text is empty) outside.
             text = found[0] if quoted is None else (quoted.replace("''", "'") or "'")
@@ -208,7 +208,7 @@ def _printed(op: int, width: int, local: _Local, offset_ms: int, zone: bytes) ->
     return out
 
 
-_FIXED: Final = re.compile(r"(?:GMT|UTC)?([+-])(\d{1,2})(?::?(\d\d))?")
+_FIXED: Final = re.compile(r"(?:GMT|UTC)?(?P<sign>[+-])(?P<hours>\d{1,2})(?::?(?P<minutes>\d\d))?")
 """An offset from UTC as the id of a time zone."""
 
 QUARTER_MS: Final = 900_000
@@ -225,11 +225,11 @@ def find_zone(id: str) -> Zone | None:
     if id in ("Z", "UTC", "GMT", ""):
         zone = UTC
     elif fixed is not None:
-        minutes = int(fixed[2]) * 60 + int(fixed[3] or 0)
-        if minutes >= 24 * 60:
+        sign, hours, minutes = fixed["sign"], fixed["hours"], fixed["minutes"] or "00"
+        offset = timedelta(hours=int(hours), minutes=int(minutes))
+        if offset >= timedelta(days=1):
             return None
-        name = f"GMT{fixed[1]}{fixed[2]:0>2}:{fixed[3] or '00'}"
-        zone = timezone(timedelta(minutes=-minutes if fixed[1] == "-" else minutes), name)
+        zone = timezone(-offset if sign == "-" else offset, f"GMT{sign}{hours:0>2}:{minutes}")
     else:
         try:
             zone = ZoneInfo(id)

@@ -51,6 +51,10 @@ Event = tuple[int, bytes]
 """`(time in milliseconds since the epoch, message)`."""
 
 
+_OUTPUTS = EventForm.TEXT | EventForm.LINES | EventForm.OBJECTS | EventForm.COLUMNS | EventForm.KEYED
+"""The forms with output; without any of them, events are only checked."""
+
+
 class _StopError(Exception):
     """A unit that was not accepted: why, and at which token."""
 
@@ -141,7 +145,9 @@ class ClpIrDecoder:
         times, ends = list(self._times), list(self._ends)
         _, _, messages = self.take_columns()
         bounds = pairwise((0, *ends))
-        return [tuple.__new__(made, (time, messages[a:b])) for time, (a, b) in zip(times, bounds, strict=True)]
+        return [
+            tuple.__new__(made, (time, messages[start:end])) for time, (start, end) in zip(times, bounds, strict=True)
+        ]
 
     def run(self, data: bytes, at: int, end: int, base: int, how: int, target: int) -> tuple[int, int, int, int]:
         """Decode the units of `data[at:end]`; `data` starts `base` bytes into the stream.
@@ -246,7 +252,19 @@ class ClpIrDecoder:
             return Status.LOG_TYPE
         if self._patterns and not any(pattern.fullmatch(message) for pattern in self._patterns):
             return None
-        # Add the event in the requested form.
+        if how & _OUTPUTS:
+            self._add(message, how, apart)
+        elif not how & EventForm.LENIENT:
+            if not fits:
+                return Status.TIME
+            if not _is_utf8(message):
+                return Status.UTF8
+        self.matched += 1
+        self.first_time, self.last_time = min(self.first_time, self.time), max(self.last_time, self.time)
+        return None
+
+    def _add(self, message: bytes, how: int, apart: bytes) -> None:
+        """Add an event, with the time `time`, to the output in the form `how`; `apart`: see `_give`."""
         if how & EventForm.OBJECTS:
             self.event = self.time, message
         elif how & EventForm.LINES:
@@ -262,16 +280,8 @@ class ClpIrDecoder:
             # Each tree has one key, number 1: the time of the logger, and the message of the user.
             self._out += build_key(1, auto=True) + build_integer(self.time) + build_key(1, auto=False)
             self._out += bytes((encoding,)) + apart
-        elif how & EventForm.TEXT:
+        else:
             self._out += self._printed() + message
-        elif not how & EventForm.LENIENT:
-            if not fits:
-                return Status.TIME
-            if not _is_utf8(message):
-                return Status.UTF8
-        self.matched += 1
-        self.first_time, self.last_time = min(self.first_time, self.time), max(self.last_time, self.time)
-        return None
 
     def _printed(self) -> bytes:
         """Return the printed time of the event: empty without a format, a plain number outside of the calendar."""

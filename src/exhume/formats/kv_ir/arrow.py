@@ -268,7 +268,7 @@ def counting_rest(units: U, losses: Counter[str] | None) -> U:
                 losses[f"events: {error.message} [{error.code}]"] += 1
                 return
             assert error.span is not None
-            start, stop = error.span.payload or (error.span.start, error.span.end)
+            start, stop = error.span.local
             losses[f"{error.message} [{error.code}]"] += stop - start
 
         units.on_omitted = count

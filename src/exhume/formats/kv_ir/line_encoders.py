@@ -13,12 +13,18 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from exhume.formats.kv_ir.kernel import KvIrEncoder
+from exhume.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from exhume.formats.kv_ir.pykernel import Known
 
-Counts = tuple[int, int]
-"""Number of declared keys (of the logger, of the user)."""
+
+class KeyCounts(NamedTuple):
+    """Number of declared keys: those that the logger adds itself (auto-generated), and those of its user."""
+
+    auto: int
+    user: int
+
 
 MOST_KEYS = 1 << 14
 """Number of keys above which only the stream's own encoder is used: every other one would have to learn them all."""
@@ -42,10 +48,13 @@ class _Worker:
         self.encoder = KvIrEncoder(*self.trees, self.names)
 
     @property
-    def counts(self) -> Counts:
+    def counts(self) -> KeyCounts:
         """The number of keys that the encoder knows."""
-        auto, user = self.trees
-        return len(auto), len(user)
+        return KeyCounts(*map(len, self.trees))
+
+    def may_encode(self, declared: KeyCounts) -> bool:
+        """Whether it knows no key besides those that were declared before a block: it can learn keys, not forget."""
+        return self.counts.auto <= declared.auto and self.counts.user <= declared.user
 
 
 @dataclass(slots=True)
@@ -56,14 +65,14 @@ class Encoded:
         units: The encoded units.
         events: Number of events in them.
         end: Offset in the block of the first line that was not encoded.
-        known: How many keys were declared in the stream before the block.
+        declared: How many keys were declared in the stream before the block.
         worker: The encoder; None if the block was not encoded at all.
     """
 
     units: bytes
     events: int
     end: int
-    known: Counts
+    declared: KeyCounts
     worker: _Worker | None = None
 
 
@@ -82,49 +91,48 @@ class LineEncoders:
         self._idle: list[_Worker] = []  # workers that no thread uses
         self._lock = threading.Lock()  # for `_idle`
 
-    def known(self) -> Counts:
+    def declared(self) -> KeyCounts:
         """The number of keys of the stream; not to be called while another thread adds keys.
 
         Also copies new keys to lists in their order, from which other threads can read them.
         """
         for tree, order in zip(self._trees, self._order, strict=True):
             order.extend(islice(tree, len(order), None))
-        return len(self._order[0]), len(self._order[1])
+        return KeyCounts(*map(len, self._order))
 
-    def encode(self, data: bytes, known: Counts) -> Encoded:
+    def encode(self, data: bytes, declared: KeyCounts) -> Encoded:
         """Encode lines, up to the first that the encoder does not take, in a thread of the caller.
 
-        `known` is the result of the method `known` before the block.  An encoder that knows no keys declared later is
-        used, and learns those that it misses.
+        `declared` is the result of the method `declared` before the block.  An encoder that knows no keys declared
+        later is used, and learns those that it misses.
         """
-        if sum(known) > MOST_KEYS:
-            return Encoded(b"", 0, 0, known)  # nothing encoded: the stream's own encoder takes the block
+        if sum(declared) > MOST_KEYS:
+            return Encoded(b"", 0, 0, declared)  # nothing encoded: the stream's own encoder takes the block
         with self._lock:
-            fit = (one for one in self._idle if one.counts[0] <= known[0] and one.counts[1] <= known[1])
-            worker = next(fit, None)
+            worker = next((one for one in self._idle if one.may_encode(declared)), None)
             if worker is not None:
                 self._idle.remove(worker)
         if worker is None:
             worker = _Worker(self._names)
-        for tree, order, count in zip(worker.trees, self._order, known, strict=True):
+        for tree, order, count in zip(worker.trees, self._order, declared, strict=True):
             for number in range(len(tree), count):
                 tree[order[number]] = number + 1  # the root is 0
         before = worker.encoder.events
         end = worker.encoder.feed(data, 0)
-        return Encoded(worker.encoder.take(), worker.encoder.events - before, end, known, worker)
+        return Encoded(worker.encoder.take(), worker.encoder.events - before, end, declared, worker)
 
     def adopt(self, encoded: Encoded) -> bool:
         """Return whether the units can be written next; if so, add the keys that they declare to the stream's.
 
         They cannot if the block declares keys, and other keys were declared since `encode`: the numbers would differ.
         """
-        worker, known = encoded.worker, encoded.known
+        worker, declared = encoded.worker, encoded.declared
         if worker is None:
             return True
-        if worker.counts != known:  # the block declares keys
-            if self.known() != known:
+        if worker.counts != declared:  # the block declares keys
+            if self.declared() != declared:
                 return False  # the worker is not used again: it knows keys by wrong numbers
-            for tree, theirs, count in zip(self._trees, worker.trees, known, strict=True):
+            for tree, theirs, count in zip(self._trees, worker.trees, declared, strict=True):
                 tree.update(islice(theirs.items(), count, None))
         with self._lock:
             self._idle.append(worker)

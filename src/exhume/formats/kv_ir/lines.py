@@ -28,7 +28,7 @@ from exhume.limits import DEFAULT_LIMITS, Limits, cpu_count
 from exhume.tuples import NamedTuple
 
 if TYPE_CHECKING:
-    from exhume.formats.kv_ir.line_encoders import Counts, Encoded, LineEncoders
+    from exhume.formats.kv_ir.line_encoders import Encoded, KeyCounts, LineEncoders
     from exhume.formats.kv_ir.writer import KvIrWriter
 
 Pairs = dict[str, Any]
@@ -108,12 +108,12 @@ def _copy(writer: KvIrWriter, units: Units) -> None:
 def _write_ahead(writer: KvIrWriter, encoders: LineEncoders, blocks: Iterator[Lines], *, both: bool, jobs: int) -> None:
     """Write blocks, encoding them in parallel; lines that could not be adopted are encoded again."""
 
-    def encode(block: tuple[Lines, Counts]) -> tuple[Lines, Encoded]:
+    def encode(block: tuple[Lines, KeyCounts]) -> tuple[Lines, Encoded]:
         """Encode a block, given the numbers of keys that were declared when it was read."""
-        lines, known = block
-        return lines, encoders.encode(lines.data, known)
+        lines, declared = block
+        return lines, encoders.encode(lines.data, declared)
 
-    for lines, encoded in map_ordered(encode, ((lines, encoders.known()) for lines in blocks), jobs):
+    for lines, encoded in map_ordered(encode, ((lines, encoders.declared()) for lines in blocks), jobs):
         _write(writer, lines, writer.write_encoded(encoded, encoders), both=both)
 
 
@@ -286,7 +286,7 @@ def text_of(event: Event) -> bytes:
         auto
         or MESSAGE not in user
         or not user.keys() <= set(KEYS)
-        or not all(isinstance(v, str) for v in user.values())
+        or not all(isinstance(value, str) for value in user.values())
     ):
         found = next((key for key in (*auto, *user) if key not in KEYS), None)
         raise UnsupportedOperationError("not a plain-text log", expected=f"events of {', '.join(KEYS)}", actual=found)

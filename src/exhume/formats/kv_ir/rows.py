@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from exhume.counts import counted
 from exhume.errors import ExhumeError
@@ -19,6 +19,7 @@ from exhume.formats.clp_s.layout_schemas import ROOT
 from exhume.formats.clp_s.read.template import Roots
 from exhume.formats.clp_s.reader import ClpSArchive
 from exhume.formats.clp_s.write.assemble import parts_of_archive
+from exhume.formats.clp_s.write.build import UnitRange
 from exhume.formats.clp_s.write.options import WriterOptions
 from exhume.formats.clp_s.write.series import BlockEncoders, InputBlock, OpenArchive, begin
 from exhume.formats.clp_s.write.status import REASONS
@@ -198,8 +199,8 @@ def _archive(
     made: OpenArchive, options: WriterOptions, stream: OpenStream, limits: Limits, known: Known
 ) -> StreamArchive:
     """Write an archive of a part of a stream into memory, and open it."""
-    ranges: list[tuple[int, int, dict[str, Any]]] = [(0, made.encoder.records, {"_filename": stream.name})]
-    head, sections = parts_of_archive(made.encoder, made.patterns, options, ranges, 0)  # 0: bytes of input
+    ranges = [UnitRange(0, made.encoder.records, {"_filename": stream.name})]
+    head, sections = parts_of_archive(made.encoder, made.patterns, options, ranges, original_size=0)
     data = b"".join([head, *(piece for pieces in sections for piece in pieces)])
     return StreamArchive(BytesSource(data, stream.name), limits, known)
 

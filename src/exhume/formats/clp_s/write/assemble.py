@@ -11,14 +11,14 @@ from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from exhume.errors import WriterError
 from exhume.formats.clp_s.layout import HEADER_SIZE
 from exhume.formats.clp_s.layout_packed import NUM_ENTRIES
 from exhume.formats.clp_s.names import SECTION_NAMES
 from exhume.formats.clp_s.write import build
-from exhume.formats.clp_s.write.build import Framing, Payload, put
+from exhume.formats.clp_s.write.build import Framing, Payload, TimeRange, UnitRange, put
 from exhume.formats.clp_s.write.encoder import Encoder, Frames
 from exhume.formats.clp_s.write.options import WriterOptions
 from exhume.formats.clp_s.write.timestamps import TimestampPatterns
@@ -34,7 +34,7 @@ def write_archive(
     encoder: Encoder,
     patterns: TimestampPatterns,
     options: WriterOptions,
-    ranges: list[tuple[int, int, dict[str, Any]]],
+    ranges: list[UnitRange],
     original_size: int,
 ) -> None:
     """Write all data of `encoder` as one archive to `made`, a new file or directory; see `parts_of_archive`."""
@@ -47,7 +47,7 @@ def parts_of_archive(
     encoder: Encoder,
     patterns: TimestampPatterns,
     options: WriterOptions,
-    ranges: list[tuple[int, int, dict[str, Any]]],
+    ranges: list[UnitRange],
     original_size: int,
     folder: Path | None = None,
 ) -> tuple[bytes, list[Iterable[bytes]]]:
@@ -60,15 +60,14 @@ def parts_of_archive(
         encoder: The records.
         patterns: The patterns of their timestamps.
         options: The options of the writer.
-        ranges: For the range index: first record, end, and properties of the records of each input.
+        ranges: The records of each input, for the range index.
         original_size: Bytes of input, for the header.
         folder: Where frames go into a temporary file if they take much memory; None: the system's folder for these.
 
     Raises `WriterError` for an archive of nothing but empty records.
     """
-    sizes, rows = array("Q"), array("q")  # bytes and records of each table
-    for numbers, found in zip((sizes, rows), encoder.sizes(), strict=True):
-        numbers.frombytes(found)
+    table_sizes, table_rows = encoder.sizes()
+    sizes, rows = array("Q", table_sizes), array("q", table_rows)  # bytes and records of each table
     plan = plan_streams(sizes, options.min_table_size)
     if plan and not any(stream.size for stream in plan):
         raise WriterError("an archive with only empty records requires log order: clp-s cannot read it otherwise")
@@ -198,15 +197,15 @@ def largest_first(sizes: Sequence[int]) -> list[int]:
                 items[first:end] = array("Q", map(items.__getitem__, places))
                 break
             divisions -= 1
-            alike = alike or items[first : first + 1] * (end - first) == items[first:end]
-            cut = _turn(order, first, end) if alike else _partition(items, order, first, end)
+            alike = alike or items[first : first + 1] * (end - first) == items[first:end]  # the first one, repeated
+            cut = _partition_equal(order, first, end) if alike else _partition(items, order, first, end)
             ranges.append((cut, end, divisions, alike))  # the second part; this loop continues with the first
             end = cut
     # Insertion sort: stable from here on.
     return list(map(order.__getitem__, sorted(range(len(items)), key=items.__getitem__, reverse=True)))
 
 
-def _turn(order: array[int], first: int, end: int) -> int:
+def _partition_equal(order: array[int], first: int, end: int) -> int:
     """Do what `_partition` does with items `[first, end)` of equal size, faster, and return the same cut.
 
     The middle item comes first, then all others in reverse: `_partition` swaps each pair of equal items.
@@ -243,8 +242,8 @@ def _partition(items: array[int], order: array[int], first: int, end: int) -> in
         low += 1
 
 
-def time_ranges(encoder: Encoder, options: WriterOptions) -> list[tuple[bytes, list[int], int, float, float]]:
-    """Return the `(key, node ids, encoding, first, last)` of the timestamp key, for the timestamp dictionary.
+def time_ranges(encoder: Encoder, options: WriterOptions) -> list[TimeRange]:
+    """Return the ranges of times of the timestamp key, for the timestamp dictionary.
 
     Before 0.5.0, one range for all nodes, of integers or, if any time is a float, of floats; later, one for each node.
     """
@@ -255,10 +254,11 @@ def time_ranges(encoder: Encoder, options: WriterOptions) -> list[tuple[bytes, l
     low, high = encoder.time_min, encoder.time_max
     if options.version_tuple >= (0, 5, 0):
         # Times are nanoseconds, bounds milliseconds: rounded down and up.
-        return [(key, [node], build.INTEGER_EPOCH, low // 10**6, -(-high // 10**6)) for node in nodes]
+        first, last = low // 10**6, -(-high // 10**6)
+        return [TimeRange(key, [node], build.INTEGER_EPOCH, first, last) for node in nodes]
     if not encoder.saw_float_time:
-        return [(key, nodes, build.INTEGER_EPOCH, low, high)]
+        return [TimeRange(key, nodes, build.INTEGER_EPOCH, low, high)]
     bounds = [encoder.float_time_min, encoder.float_time_max]
     if encoder.saw_integer_time:
         bounds += [float(low), float(high)]
-    return [(key, nodes, build.DOUBLE_EPOCH, min(bounds), max(bounds))]
+    return [TimeRange(key, nodes, build.DOUBLE_EPOCH, min(bounds), max(bounds))]

@@ -42,10 +42,29 @@ from exhume.io.output.scratch import scratch_file
 from exhume.io.parallel import map_ordered
 from exhume.io.tree import check_relative
 from exhume.limits import DEFAULT_LIMITS
+from exhume.tuples import NamedTuple
 
 INTEGER_EPOCH: Final = int(TimestampEncoding.EPOCH)
 DOUBLE_EPOCH: Final = int(TimestampEncoding.DOUBLE_EPOCH)
 """Encodings of a range of times: bounds that are integers, or floats."""
+
+
+class TimeRange(NamedTuple):
+    """The first and last time of a timestamp key; `encoding` is INTEGER_EPOCH or DOUBLE_EPOCH."""
+
+    key: bytes
+    node_ids: Sequence[int]
+    encoding: int
+    first: float
+    last: float
+
+
+class UnitRange(NamedTuple):
+    """The records `[start, end)` of an ingestion unit (one input), and what the range index states about it."""
+
+    start: int
+    end: int
+    properties: Mapping[str, Any]
 
 
 def build_header(version: Version, original_size: int, archive_size: int, metadata_size: int) -> bytes:
@@ -69,15 +88,13 @@ def build_header(version: Version, original_size: int, archive_size: int, metada
     )
 
 
-def build_metadata(
-    section_sizes: Sequence[int], timestamps: bytes, ranges: Sequence[tuple[int, int, Mapping[str, Any]]]
-) -> bytes:
+def build_metadata(section_sizes: Sequence[int], timestamps: bytes, ranges: Sequence[UnitRange]) -> bytes:
     """The payload of the metadata section.  Spec: Metadata section.
 
     Args:
         section_sizes: Stored sizes of the sections, in the order of `SECTION_NAMES`.
         timestamps: Body of the TimestampDictionary packet.
-        ranges: First record, end and properties of each ingestion unit; without any there is no RangeIndex packet.
+        ranges: Those of all ingestion units; without any there is no RangeIndex packet.
     """
     files = []
     offset = 0
@@ -90,17 +107,17 @@ def build_metadata(
         (PacketType.TIMESTAMP_DICTIONARY, timestamps),
     ]
     if ranges:
-        entries = [
-            {"e": end, "f": sort_keys(properties), "s": start} for start, end, properties in ranges
-        ]  # keys in byte order, as upstream writes them
+        entries = [  # keys in byte order, as upstream writes them
+            {"e": unit.end, "f": sort_keys(unit.properties), "s": unit.start} for unit in ranges
+        ]
         packets.append((PacketType.RANGE_INDEX, msgpack.packb(entries, unicode_errors="surrogateescape")))
     return pack_packets(packets)
 
 
 def pack_packets(packets: Sequence[tuple[int, bytes]]) -> bytes:
     """Packets by type and body, as the metadata section has them."""
-    heads = [packed.PACKET.pack(kind, len(body)) + body for kind, body in packets]
-    return packed.NUM_PACKETS.pack(len(packets)) + b"".join(heads)
+    parts = [packed.PACKET.pack(kind, len(body)) + body for kind, body in packets]
+    return packed.NUM_PACKETS.pack(len(packets)) + b"".join(parts)
 
 
 def sort_keys(value: Any) -> Any:
@@ -112,20 +129,9 @@ def sort_keys(value: Any) -> Any:
     return value
 
 
-def build_timestamps(
-    ranges: Iterable[tuple[bytes, Sequence[int], int, float, float]], patterns: Mapping[bytes, int]
-) -> bytes:
-    """Body of the TimestampDictionary packet.  Spec: TimestampDictionary packet.
-
-    Args:
-        ranges: `(key text, node ids, encoding, first value, last value)` of each range; the encoding is INTEGER_EPOCH
-            or DOUBLE_EPOCH.
-        patterns: Ids by pattern.
-    """
-    listed = [
-        packed.pack_range(key, ids, encoding, begin, end, epochs=encoding == INTEGER_EPOCH)
-        for key, ids, encoding, begin, end in ranges
-    ]
+def build_timestamps(ranges: Iterable[TimeRange], patterns: Mapping[bytes, int]) -> bytes:
+    """Body of the TimestampDictionary packet; `patterns`: ids by pattern.  Spec: TimestampDictionary packet."""
+    listed = [packed.pack_range(*times, epochs=times.encoding == INTEGER_EPOCH) for times in ranges]
     numbered = [(number, pattern) for pattern, number in patterns.items()]
     return b"".join([packed.NUM_RANGES.pack(len(listed)), *listed, pack_patterns(numbered)])
 
@@ -147,8 +153,8 @@ def build_schema_ids(schemas: Iterable[tuple[Sequence[int], int]]) -> bytes:
 
     Written in the order of the entries, like upstream does.  Spec: Schema map.
     """
-    ordered = sorted((entries, number, many) for number, (entries, many) in enumerate(schemas))
-    rows = [packed.pack_schema(number, entries, many) for entries, number, many in ordered]
+    in_order = sorted((entries, schema_id, num_ordered) for schema_id, (entries, num_ordered) in enumerate(schemas))
+    rows = [packed.pack_schema(schema_id, entries, num_ordered) for entries, schema_id, num_ordered in in_order]
     return b"".join((packed.NUM_SCHEMAS.pack(len(rows)), *rows))
 
 
@@ -159,9 +165,9 @@ def build_table_metadata(streams: Sequence[tuple[int, int]], tables: Iterable[tu
         streams: Offset in `/0` and uncompressed size of each packed stream.
         tables: Stream id, offset in the stream, schema id and records of each table.
     """
-    listed = b"".join(packed.TABLE.pack(*table) for table in tables)
-    parts = [packed.NUM_STREAMS.pack(len(streams)), *(packed.STREAM.pack(*stream) for stream in streams)]
-    return b"".join((*parts, packed.pack_table_heads(len(listed) // packed.TABLE.size), listed))
+    of_streams = [packed.NUM_STREAMS.pack(len(streams)), *(packed.STREAM.pack(*stream) for stream in streams)]
+    of_tables = [packed.TABLE.pack(*table) for table in tables]
+    return b"".join((*of_streams, packed.pack_table_heads(len(of_tables)), *of_tables))
 
 
 def build_dictionary(entries: Sequence[bytes]) -> bytes:
@@ -228,7 +234,7 @@ def write_container(
         framing: How the metadata payload is stored.
         directory: Whether to write a file for each section, instead of one file.
     """
-    # The metadata precede the sections in a file, but their offsets are known last: sections go to a temporary file.
+    # The metadata, which state the sizes of the sections, precede them: so sections go to a temporary file first.
     with (
         scratch_file(Path(output).parent) as spool,
         reserve(output, directory) as made,
@@ -262,7 +268,8 @@ def _with_list(packets: Iterable[tuple[int, bytes]], listed: bytes) -> list[tupl
 
 
 LEAST: Final = 256 << 10
-"""Bytes of payload from which on a frame ends with the current column (or table): readers of others can skip it.
+"""Bytes of payload from which on a frame ends with the current column or table, so that readers of other columns can
+skip it.
 
 Measured on 56 to 360 MB of columns and dictionaries: archives are 0.4 % smaller to 0.2 % larger than with one frame.
 With 64 KiB they are up to 2 % smaller, but have twice as many frames."""
@@ -285,28 +292,28 @@ def whole(payload: Buffer) -> Payload:
 
 def joined(first: Buffer, second: Buffer) -> Payload:
     """A payload that consists of these two, without columns."""
-    views, size = (memoryview(first), memoryview(second)), len(first)
+    head, tail, size = memoryview(first), memoryview(second), len(first)
 
     def read(start: int, stop: int) -> bytes:
         """Return bytes `[start, stop)` of the payload."""
-        return b"".join((views[0][start:stop], views[1][max(0, start - size) : max(0, stop - size)]))
+        return b"".join((head[start:stop], tail[max(0, start - size) : max(0, stop - size)]))
 
     return [size + len(second)], read
 
 
 def in_file(places: Sequence[tuple[int, int]], file: BinaryIO) -> Payload:
     """Return a payload of ranges of a file (`places`: start and end), each of them a column or table."""
-    starts = list(accumulate((end - start for start, end in places), initial=0))
+    starts = list(accumulate((end - start for start, end in places), initial=0))  # of the ranges in the payload
     lock = threading.Lock()  # several threads compress frames, and each moves the position of the file
 
     def read(start: int, stop: int) -> bytes:
         """Return bytes `[start, stop)` of the payload."""
         parts = []
-        for (low, high), first in zip(places, starts, strict=False):
-            begin, end = max(start, first), min(stop, first + high - low)
+        for (place, place_end), first in zip(places, starts, strict=False):
+            begin, end = max(start, first), min(stop, first + place_end - place)  # the part that is in this range
             if begin < end:
                 with lock:
-                    file.seek(low + begin - first)
+                    file.seek(place + begin - first)
                     parts.append(file.read(end - begin))
         return b"".join(parts)
 
@@ -327,7 +334,7 @@ def spans(sizes: Iterable[int]) -> Iterator[tuple[int, int]]:
 def _parts(start: int, end: int) -> Iterator[tuple[int, int]]:
     """The range cut into equal parts of at most `MOST` bytes."""
     size = end - start
-    count = -(-size // MOST)
+    count = -(-size // MOST)  # rounded up
     return ((start + size * part // count, start + size * (part + 1) // count) for part in range(count))
 
 

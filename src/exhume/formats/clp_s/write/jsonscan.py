@@ -2,10 +2,7 @@
 compiled encoder's scanner.
 
 Strict RFC 8259, in UTF-8.  A document is one JSON value, in general an object; documents may follow each other with or
-without white space.  Bytes are compared by their codes in the scanner's loop:
-
-0x22 `"`   0x2C `,`   0x2D `-`   0x30-0x39 digits   0x3A `:`   0x5B `[`   0x5C backslash   0x5D `]`   0x75 `u`
-0x7B `{`   0x7D `}`
+without white space.
 """
 
 from __future__ import annotations
@@ -60,8 +57,12 @@ class ScanError(Exception):
         self.status, self.position = status, position
 
 
+_QUOTE, _COMMA, _COLON, _BACKSLASH, _LETTER_U = b'",:\\u'
+_OPEN_OBJECT, _CLOSE_OBJECT, _OPEN_ARRAY, _CLOSE_ARRAY = b"{}[]"
+
 _SPACE: Final = re.compile(rb"[ \t\r\n]*")
 _PLAIN: Final = re.compile(rb'[^"\\\x00-\x1f]*')  # a run of a string without escapes
+_NUMBER_START: Final = frozenset(b"-0123456789")
 _NUMBER: Final = re.compile(rb"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 # What may be the beginning of a number, if the data ends after it.
 _NUMBER_HEAD: Final = re.compile(rb"-?(?:0|[1-9][0-9]*)?(?:(?<=[0-9])\.[0-9]*)?(?:(?<=[0-9])[eE][+-]?[0-9]*)?")
@@ -101,8 +102,7 @@ class Scanner:
         size = len(data)
         stack: list[bool] = []  # the open objects (False) and arrays (True)
         mute = 0  # depth of the array that becomes one token of its text: no tokens are made in it; 0: none
-        array_start = 0  # start of that array
-        array_key = (b"", False)  # its `key` and `broken`
+        array_start, array_key, array_broken = 0, b"", False  # where it starts, and its `key` and `broken`
         key, broken = b"", False  # of the next value
         want_value, want_key, want_end = 0, 1, 2  # what comes next; end: a comma or a closing bracket
         state = want_value
@@ -116,10 +116,10 @@ class Scanner:
             if state == want_end:
                 if not stack:
                     return at
-                if char == 0x2C:  # a comma
+                if char == _COMMA:
                     at, state = at + 1, want_value if stack[-1] else want_key
                     continue
-                if char != (0x5D if stack[-1] else 0x7D):  # not the bracket that closes the array or object
+                if char != (_CLOSE_ARRAY if stack[-1] else _CLOSE_OBJECT):
                     raise ScanError(Status.BAD_JSON, at)
                 at += 1
                 was_array = stack.pop()
@@ -127,25 +127,25 @@ class Scanner:
                     tokens.append(Token(Kind.CLOSE_ARRAY if was_array else Kind.CLOSE_OBJECT))
                 elif len(stack) == mute - 1:
                     mute = 0
-                    tokens.append(Token(Kind.ARRAY_TEXT, array_key[0], data[array_start:at], array_key[1]))
+                    tokens.append(Token(Kind.ARRAY_TEXT, array_key, data[array_start:at], array_broken))
                 if not stack:
                     return at
                 continue
             if state == want_key:  # a key and its colon
-                if char != 0x22:  # a quote
+                if char != _QUOTE:
                     raise ScanError(Status.BAD_JSON, at)
                 key, broken, at = self._string(at + 1)
                 at = self.skip_space(at)
                 if at >= size:
                     raise ScanError(Status.MORE, at)
-                if data[at] != 0x3A:  # a colon
+                if data[at] != _COLON:
                     raise ScanError(Status.BAD_JSON, at)
                 at, state = at + 1, want_value
                 continue
             # A value; a document is an object, or an array if these are accepted.
-            if not stack and char != 0x7B and not (char == 0x5B and self.arrays):
+            if not stack and char != _OPEN_OBJECT and not (char == _OPEN_ARRAY and self.arrays):
                 raise ScanError(Status.NOT_OBJECT, at)
-            if char in (0x7B, 0x5B):  # an object or array begins
+            if char in (_OPEN_OBJECT, _OPEN_ARRAY):
                 if len(stack) >= MAX_DEPTH:
                     raise ScanError(Status.TOO_DEEP, at)
                 start = at
@@ -155,7 +155,7 @@ class Scanner:
                 if data[at] == char + 2:  # empty: `}` is two codes after `{`, as `]` is after `[`
                     at += 1
                     if not mute:
-                        if char == 0x7B:
+                        if char == _OPEN_OBJECT:
                             tokens.append(Token(Kind.EMPTY_OBJECT, key, b"", broken))
                         elif self.structurize:
                             tokens.append(Token(Kind.EMPTY_ARRAY, key, b"", broken))
@@ -167,12 +167,13 @@ class Scanner:
                 else:
                     if mute:
                         pass  # its text is part of the array's
-                    elif char == 0x5B and not self.structurize:
-                        mute, array_start, array_key = len(stack) + 1, start, (key, broken)
+                    elif char == _OPEN_ARRAY and not self.structurize:
+                        mute, array_start, array_key, array_broken = len(stack) + 1, start, key, broken
                     else:
-                        tokens.append(Token(Kind.OPEN_OBJECT if char == 0x7B else Kind.OPEN_ARRAY, key, b"", broken))
-                    stack.append(char == 0x5B)
-                    state = want_key if char == 0x7B else want_value
+                        kind = Kind.OPEN_OBJECT if char == _OPEN_OBJECT else Kind.OPEN_ARRAY
+                        tokens.append(Token(kind, key, b"", broken))
+                    stack.append(char == _OPEN_ARRAY)
+                    state = want_key if char == _OPEN_OBJECT else want_value
             else:
                 token, at = self._scalar(char, at)
                 if not mute:
@@ -188,10 +189,10 @@ class Scanner:
         `char` is its first byte.
         """
         data = self.data
-        if char == 0x22:
+        if char == _QUOTE:
             text, broken, end = self._string(at + 1)
             return Token(Kind.STRING, b"", text, broken), end
-        if char == 0x2D or 0x30 <= char <= 0x39:
+        if char in _NUMBER_START:
             return self._number(at)
         for word, kind in ((b"true", Kind.BOOLEAN), (b"false", Kind.BOOLEAN), (b"null", Kind.NULL)):
             if data.startswith(word, at):
@@ -205,10 +206,10 @@ class Scanner:
 
         Raises `ScanError` with MORE if the data ends inside it.
         """
-        head = _NUMBER_HEAD.match(self.data, at)
-        end = head.end() if head else at
+        longest = _NUMBER_HEAD.match(self.data, at)
+        end = longest.end() if longest else at
         match = _NUMBER.match(self.data, at)
-        if end == len(self.data):
+        if end == len(self.data):  # a number may continue after any of its characters
             raise ScanError(Status.MORE, end)
         if match is None or match.end() != end or self.data[end : end + 1].isdigit():
             raise ScanError(Status.BAD_NUMBER, end)
@@ -229,16 +230,16 @@ class Scanner:
             if end >= size:
                 raise ScanError(Status.MORE, end)
             char = data[end]
-            if char == 0x22:  # the closing quote
+            if char == _QUOTE:
                 return b"".join(parts), broken, end + 1
-            if char != 0x5C:  # no backslash, so a control character
+            if char != _BACKSLASH:  # no backslash, so a control character
                 raise ScanError(Status.BAD_CONTROL, end)
             if end + 1 >= size:
                 raise ScanError(Status.MORE, size)
             # An escape: one letter, or `u` and a code, and two codes may be a surrogate pair.
             escape = data[end + 1]
             at = end + 2
-            if escape != 0x75:  # not `u`
+            if escape != _LETTER_U:
                 if escape not in _ESCAPES:
                     raise ScanError(Status.BAD_ESCAPE, at)
                 parts.append(_ESCAPES[escape])
@@ -249,7 +250,7 @@ class Scanner:
                 parts.append(chr(code).encode())
                 continue
             # A surrogate: the second of the pair may not have arrived yet; if it is missing, the first is replaced.
-            if code < 0xDC00 and b"\\u".startswith(data[at : at + 2]) and size - at < 2:
+            if code < 0xDC00 and size - at < 2 and b"\\u".startswith(data[at:]):
                 raise ScanError(Status.MORE, size)
             low = self._hex4(at + 2) if code < 0xDC00 and data.startswith(b"\\u", at) else -1
             if 0xDC00 <= low <= 0xDFFF:

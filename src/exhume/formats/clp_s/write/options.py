@@ -40,6 +40,12 @@ _CONTROL_ESCAPES: Final = {"t": "\t", "r": "\r", "n": "\n"}
 """Letters that mean a control character after a backslash; any other character means itself."""
 
 
+def _unescape(escape: re.Match[str]) -> str:
+    """The character that an escape in a key stands for: of four hexadecimal digits after `u`, or of one letter."""
+    escaped = escape[1]
+    return chr(int(escaped[1:], 16)) if len(escaped) > 1 else _CONTROL_ESCAPES.get(escaped, escaped)
+
+
 def parse_key_path(text: str) -> tuple[bytes, ...]:
     r"""The keys of a column path such as `a.t\.x`: `.` separates, a backslash takes the next character as it is.
 
@@ -55,11 +61,8 @@ def parse_key_path(text: str) -> tuple[bytes, ...]:
         match = _KEY_PART.match(text, at)
         if match is None:
             raise WriterError("not a column path (an empty key or a wildcard)", actual=text)
-        unescaped = _KEY_ESCAPE.sub(  # m[1]: `u` and four digits, or one character
-            lambda m: chr(int(m[1][1:], 16)) if len(m[1]) == 5 else _CONTROL_ESCAPES.get(m[1], m[1]), match[0]
-        )
         try:
-            parts.append(unescaped.encode())
+            parts.append(_KEY_ESCAPE.sub(_unescape, match[0]).encode())
         except UnicodeEncodeError:
             raise WriterError("not a column path (lone surrogate)", actual=ascii(text)) from None
         at = match.end()

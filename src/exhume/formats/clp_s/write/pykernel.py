@@ -37,6 +37,7 @@ from exhume.formats.clp_s.write.encoder import LeafValue, ResolveTimestamp, doub
 from exhume.formats.clp_s.write.jsonscan import Kind, ScanError, Scanner, Token, fits_integer
 from exhume.formats.clp_s.write.status import Status
 from exhume.formats.clp_s.write.texts import Dialect, VariableKind, encode_dictionary_id, encode_text
+from exhume.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.write.encoder import SpillFile
@@ -95,6 +96,33 @@ class _Table:
         """`entries`: the nodes and markers of the schema; the first `num_ordered` are ordered nodes."""
         self.entries, self.num_ordered, self.columns = entries, num_ordered, columns
         self.rows = 0
+
+
+class _Frame(NamedTuple):
+    """An object or array of a record that is open: its node, and the keys of its members so far.
+
+    Elements of arrays have no keys.  `in_array`: whether it is an array, or anywhere inside one.  `marker`: index of
+    its marker in the unordered entries; -1 without one.
+    """
+
+    node: int
+    keys: set[bytes]
+    is_array: bool
+    in_array: bool
+    marker: int
+
+
+class _Record(NamedTuple):
+    """The nodes of a record, and the values of those that have a column.
+
+    `ordered`: ids of the nodes of values in objects, with `values`; `unordered`: entries of the schema (nodes and
+    markers) for what is in arrays, with `elements`.
+    """
+
+    ordered: list[int]
+    unordered: list[int]
+    values: list[_Value]
+    elements: list[_Value]
 
 
 def _losses(tokens: Sequence[Token]) -> int:
@@ -236,7 +264,7 @@ class ClpsEncoder:
             except _RefusedError as error:
                 self._forget(known)
                 return error.status, at, end, True
-            self._commit(*record)
+            self._commit(record)
             at = end
             if self.is_full(target):
                 return Status.SPLIT, at, at, False
@@ -256,7 +284,7 @@ class ClpsEncoder:
             return Status.FULL
         known = len(self._nodes)
         ordered = [self._log_node] if self._log_node >= 0 else []
-        values: list[_Value] = []
+        values: list[_Value] = []  # of the leaves that have a column
         try:
             for leaf in leaves:
                 value = self._leaf(leaf)
@@ -266,7 +294,7 @@ class ClpsEncoder:
         except _RefusedError as error:
             self._forget(known)
             return error.status
-        self._commit(ordered, [], values, [])
+        self._commit(_Record(ordered, [], values, []))
         return None
 
     def _leaf(self, leaf: LeafValue) -> _Value:
@@ -305,11 +333,11 @@ class ClpsEncoder:
 
     def _node(self, parent: int, key: bytes, node_type: int) -> int:
         """Return the number of a node of the schema tree, which is added when it is new."""
-        triple = (parent, key, node_type)
-        found = self._ids.get(triple)
+        node = (parent, key, node_type)
+        found = self._ids.get(node)
         if found is None:
-            found = self._ids[triple] = len(self._nodes)
-            self._nodes.append(triple)
+            found = self._ids[node] = len(self._nodes)
+            self._nodes.append(node)
             # Whether it is on the path of the timestamp key: see `_depths`.
             depth = -1
             if node_type == NodeType.OBJECT:
@@ -326,28 +354,25 @@ class ClpsEncoder:
         depth = self._depths[parent] if parent >= 0 else -1
         return 0 <= depth == len(self._path) - 1 and self._path[depth] == key
 
-    def _resolve(self, tokens: list[Token]) -> tuple[list[int], list[int], list[_Value], list[_Value]]:
-        """Find the nodes of a record: `(ordered ids, unordered entries, values of ordered, values of unordered nodes)`.
-
-        Values are only those that have columns.  Raises `_RefusedError`.
-        """
+    def _resolve(self, tokens: list[Token]) -> _Record:
+        """Find the nodes of a record.  Raises `_RefusedError`."""
         unordered: list[int] = []
         leaves: dict[int, _Value] = {}  # the last value of each ordered node
         elements: list[_Value] = []  # values inside structured arrays
         lost = 0
-        # The open objects and arrays: (node, keys seen, is an array, in or is an array, index of its marker or -1).
-        frames: list[tuple[int, set[bytes], bool, bool, int]] = []
+        frames: list[_Frame] = []  # the open objects and arrays
         for token in tokens:
             if token.kind is Kind.CLOSE_OBJECT or token.kind is Kind.CLOSE_ARRAY:
-                _, _, was_array, _, marker = frames.pop()
-                if marker >= 0:
-                    _close(unordered, marker, NodeType.STRUCTURED_ARRAY if was_array else NodeType.OBJECT)
+                closed = frames.pop()
+                if closed.marker >= 0:
+                    kind = NodeType.STRUCTURED_ARRAY if closed.is_array else NodeType.OBJECT
+                    _close(unordered, closed.marker, kind)
                 continue
             if token.broken and not self._lossy:
                 raise _RefusedError(Status.BAD_SURROGATE)
-            # The record itself has no key, as elements of an array have none.
-            parent, keys, in_elements, in_array, _ = frames[-1] if frames else (ROOT, set[bytes](), True, False, -1)
-            if not in_elements:
+            # The record itself has no key, like the elements of an array.
+            parent, keys, is_element, in_array, _ = frames[-1] if frames else _Frame(ROOT, set(), True, False, -1)
+            if not is_element:
                 if token.key in keys:
                     if not self._lossy:
                         raise _RefusedError(Status.DUPLICATE_KEY)
@@ -358,21 +383,21 @@ class ClpsEncoder:
             if token.kind is Kind.OPEN_OBJECT or token.kind is Kind.OPEN_ARRAY:
                 is_array = token.kind is Kind.OPEN_ARRAY
                 marker = -1  # arrays have one, and objects that are elements of an array
-                if is_array or (frames and in_elements):
+                if is_array or (frames and is_element):
                     marker = len(unordered)
-                    unordered.append(0)
-                frames.append((value.node, set(), is_array, in_array or is_array, marker))
+                    unordered.append(0)  # to be filled in by `_close`
+                frames.append(_Frame(value.node, set(), is_array, in_array or is_array, marker))
                 continue
             lost += value.lost
             if in_array or token.kind is Kind.EMPTY_ARRAY:
                 unordered.append(value.node)
                 elements.append(value)
-            else:  # of two, only if lossy: a table with two such columns is unreadable
+            else:  # of a repeated key (accepted only if lossy), the last value: a node has one column in a table
                 leaves[value.node] = value
         if self._lossy:
             self.losses += _losses(tokens) + lost
-        log = [self._log_node] if self._log_node >= 0 else []
-        return [*log, *leaves], unordered, _with_columns(leaves.values()), _with_columns(elements)
+        log_order = [self._log_node] if self._log_node >= 0 else []
+        return _Record([*log_order, *leaves], unordered, _with_columns(leaves.values()), _with_columns(elements))
 
     def _value(self, token: Token, is_time: bool) -> _Value:
         """Return the value of a JSON token with the type of its column."""
@@ -422,7 +447,7 @@ class ClpsEncoder:
     def _float(self, value: _Value) -> None:
         """Give a value its float; with `retain_floats` also the format in which it is written."""
         number = float(value.text)
-        if number - number != 0:  # infinite
+        if not math.isfinite(number):
             raise _RefusedError(Status.BIG_FLOAT)
         value.number = double_bits(number)
         value.type = NodeType.FLOAT
@@ -448,19 +473,15 @@ class ClpsEncoder:
 
     # --- columns ---
 
-    def _commit(self, ordered: list[int], unordered: list[int], values: list[_Value], elements: list[_Value]) -> None:
-        """Append a record to the table of its schema.
-
-        The arguments are the results of `_resolve`: nodes of values in objects, entries for those in arrays, and the
-        values of both that have columns (`elements`: those in arrays).
-        """
-        order = sorted(ordered)
-        key = (len(order), (*order, *unordered))
-        table = self._tables.get(key)
+    def _commit(self, record: _Record) -> None:
+        """Append a record to the table of its schema."""
+        num_ordered = len(record.ordered)
+        entries = (*sorted(record.ordered), *record.unordered)
+        table = self._tables.get((num_ordered, entries))
         if table is None:
-            types = [self._nodes[entry][2] for entry in key[1] if entry < MAX_IDS]
+            types = [self._nodes[entry][2] for entry in entries if entry < MAX_IDS]  # larger entries are markers
             columns = [_Column(node_type) for node_type in types if node_type in COLUMN_TYPES]
-            table = self._tables[key] = _Table(list(key[1]), len(order), columns)
+            table = self._tables[num_ordered, entries] = _Table(list(entries), num_ordered, columns)
             self._numbered.append(table)
         at = 0  # index of the next column
         if self._log_node >= 0:  # the first node of all, and so the first column
@@ -470,10 +491,10 @@ class ClpsEncoder:
             column.last = self.records if column.type == NodeType.DELTA_INTEGER else 0
             self.size += INTEGER_SIZE
             at = 1
-        for value in sorted(values, key=lambda value: value.node):
+        for value in sorted(record.values, key=lambda value: value.node):
             self._put(table.columns[at], value)
             at += 1
-        for value in elements:
+        for value in record.elements:
             self._put(table.columns[at], value)
             at += 1
         table.rows += 1

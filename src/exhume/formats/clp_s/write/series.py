@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from exhume.errors import WriterError
 from exhume.formats.clp_s.write.assemble import write_archive
-from exhume.formats.clp_s.write.build import reserve
+from exhume.formats.clp_s.write.build import UnitRange, reserve
 from exhume.formats.clp_s.write.encoder import Encoder, SpillFile
 from exhume.formats.clp_s.write.inputs import Input, InputKind, read_ahead, read_pieces, recognized
 from exhume.formats.clp_s.write.kernel import ClpsEncoder
@@ -149,7 +149,7 @@ class Series:
         self._losses += part.encoder.losses
         self.has_times = self.has_times or bool(part.encoder.time_nodes_list())
         self.records += part.encoder.records
-        ranges = [(unit.start, unit.end, self._properties(unit)) for unit in part.units]
+        ranges = [UnitRange(unit.start, unit.end, self._properties(unit)) for unit in part.units]
         file = self._reserve(len(self.paths))
         self.paths.append(file.path)
         write_archive(file, part.encoder, part.patterns, self._options, ranges, part.consumed)
@@ -245,7 +245,7 @@ class TextPart(NamedTuple):
     data: bytes
 
 
-def cut(pieces: Iterable[bytes | None]) -> Iterator[bytes | None]:
+def cut_json(pieces: Iterable[bytes | None]) -> Iterator[bytes | None]:
     """Yield chunks of JSON (None ends an input), divided again so that each begins where a document seems to begin."""
     held = b""
     for piece in pieces:
@@ -300,8 +300,8 @@ def cut_text(pieces: Iterable[bytes], longest: int) -> Iterator[bytes | TextPart
 def cut_apart(
     pieces: Iterator[bytes | None], options: WriterOptions, limits: Limits
 ) -> Iterator[bytes | TextPart | StreamPart | None]:
-    """Yield chunks of inputs by their kind (None ends an input): JSON as `cut` does, text logs and KV-IR streams in
-    parts that can be encoded in parallel.
+    """Yield chunks of inputs by their kind (None ends an input): JSON as `cut_json` does, text logs and KV-IR streams
+    in parts that can be encoded in parallel.
     """
     kind = InputKind(options.input)
     for head in pieces:
@@ -326,7 +326,7 @@ def cut_apart(
             yield from cut_text(rest, options.max_document_size)
             yield None
         else:
-            yield from cut(chain(rest, [None]))
+            yield from cut_json(chain(rest, [None]))
 
 
 class BlockEncoders:

@@ -21,6 +21,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
+from exhume.tuples import NamedTuple
+
 DIGITS: Final = frozenset(b"0123456789")
 
 MOST_STATES: Final = 1 << 16
@@ -45,11 +47,18 @@ class Automaton:
     accepts: bytes
 
 
+class _Step(NamedTuple):
+    """A step of an automaton by any one of the bytes `by` to the state `to`."""
+
+    by: frozenset[int]
+    to: int
+
+
 class _Nfa:
     """A nondeterministic automaton: it may be in several states, as steps without a byte are free."""
 
     def __init__(self) -> None:
-        self.steps: list[list[tuple[frozenset[int], int]]] = []  # by state: (bytes, next state)
+        self.steps: list[list[_Step]] = []  # by state
         self.free: list[list[int]] = []  # by state: the next states without a byte
 
     def state(self) -> int:
@@ -62,7 +71,7 @@ class _Nfa:
         """Add the states and steps of an expression after the state `start`; return the state at its end."""
         end = self.state()
         if isinstance(node, frozenset):
-            self.steps[start].append((node, end))
+            self.steps[start].append(_Step(node, end))
             return end
         for choice in node:
             at = start
@@ -182,7 +191,7 @@ def compile_automaton(expressions: Iterable[tuple[str, int]]) -> Automaton:
         nfa.free[root].append(start)
         ends[nfa.add(_Parser(text).whole(), start)] = bit
     # Bytes that all transitions treat alike share a class, so rows of the table are short.
-    classes, members = _classes(by for steps in nfa.steps for by, _ in steps)
+    classes, members = _classes(step.by for steps in nfa.steps for step in steps)
     sets, table = _make_deterministic(nfa, root, ends.keys(), members)
     # The expressions that each state accepts, as bits.
     accepts = bytearray(len(sets))
@@ -211,19 +220,19 @@ def _make_deterministic(
     # A state that is reached without a byte matters only if it has steps or ends an expression.
     useful = {state for state, steps in enumerate(nfa.steps) if steps} | ends
     reached = [nfa.closure((state,)) & useful for state in range(len(nfa.steps))]
-    distinct = {by for steps in nfa.steps for by, _ in steps}  # most steps have the bytes of many others
-    classes_of = {by: [number for number, byte in enumerate(members) if byte in by] for by in distinct}
+    byte_sets = {step.by for steps in nfa.steps for step in steps}  # few: most steps have the bytes of many others
+    classes_of = {by: [number for number, byte in enumerate(members) if byte in by] for by in byte_sets}
     sets = [frozenset(), reached[root]]  # grows in the loop
     numbers = {found: number for number, found in enumerate(sets)}
     table: list[int] = []
     for states in sets:
         row: list[set[int]] = [set() for _ in members]  # by class of the next byte: the states that follow
         for state in states:
-            for by, to in nfa.steps[state]:
-                for number in classes_of[by]:
-                    row[number] |= reached[to]
+            for step in nfa.steps[state]:
+                for number in classes_of[step.by]:
+                    row[number] |= reached[step.to]
         for following in row:
-            if not following:  # as for most classes: state 0, without a set to make
+            if not following:  # state 0, as for most classes: no need to make and look up a set
                 table.append(0)
                 continue
             found = frozenset(following)

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from exhume.formats.clp_s.layout_packed import I64_MAX, I64_MIN
+from exhume.tuples import NamedTuple
 
 MONTHS: Final = (
     *("January", "February", "March", "April", "May", "June"),
@@ -76,61 +77,61 @@ ZONES: Final = {
 }
 """The zones of RFC 2822 that have a name and are not UTC."""
 # Parts of the shapes, named by their groups.
-_b = rf"(?P<b>{'|'.join(MONTHS_SHORT)})"
-_B = rf"(?P<B>{'|'.join(MONTHS)})"
-_a = rf"(?P<a>{'|'.join(WEEKDAYS_SHORT)})"
-_d = r"(?P<d>\d\d)"
-_e = r"(?P<e> \d)"
-_Y = r"(?P<Y>\d{4})"
-_y = r"(?P<y>\d\d)"
+_MONTH = rf"(?P<b>{'|'.join(MONTHS_SHORT)})"
+_LONG_MONTH = rf"(?P<B>{'|'.join(MONTHS)})"
+_WEEKDAY = rf"(?P<a>{'|'.join(WEEKDAYS_SHORT)})"
+_DAY = r"(?P<d>\d\d)"
+_PADDED_DAY = r"(?P<e> \d)"
+_YEAR = r"(?P<Y>\d{4})"
+_SHORT_YEAR = r"(?P<y>\d\d)"
 _MINUTES = r"(?P<H>\d\d)(?P<x_h>:)(?P<M>\d\d)"
 _SHAPES: Final = (
     # 2024-01-02T03:04:05.678Z and its relatives, bracketed or not
-    rf"(?P<x0>\[|<<<|){_Y}(?P<x1>[-/ ])(?P<m>\d\d)(?P<x2>(?P=x1)){_d}(?P<x3>T|:|  ?)"
+    rf"(?P<x0>\[|<<<|){_YEAR}(?P<x1>[-/ ])(?P<m>\d\d)(?P<x2>(?P=x1)){_DAY}(?P<x3>T|:|  ?)"
     rf"{_TIME}{_FRACTION}{_ZONE}(?P<x4>\]?)",
     # 20240102-03:04:05
-    rf"(?P<x0>\[?){_Y}(?P<m>\d\d){_d}(?P<x1>[-T ]){_TIME}{_FRACTION}{_ZONE}(?P<x2>\]?)",
+    rf"(?P<x0>\[?){_YEAR}(?P<m>\d\d){_DAY}(?P<x1>[-T ]){_TIME}{_FRACTION}{_ZONE}(?P<x2>\]?)",
     # 24/01/02 03:04:05
-    rf"{_y}(?P<x1>[-/ ])(?P<m>\d\d)(?P<x2>(?P=x1)){_d}(?P<x3>[ T:]){_TIME}{_FRACTION}{_ZONE}",
+    rf"{_SHORT_YEAR}(?P<x1>[-/ ])(?P<m>\d\d)(?P<x2>(?P=x1)){_DAY}(?P<x3>[ T:]){_TIME}{_FRACTION}{_ZONE}",
     # 240102  3:04:05
-    rf"{_y}(?P<m>\d\d){_d}(?P<x1>[ T])(?P<k> \d|1\d|2\d)(?P<x2>:)(?P<M>\d\d)(?P<x3>:)(?P<S>\d\d)",
+    rf"{_SHORT_YEAR}(?P<m>\d\d){_DAY}(?P<x1>[ T])(?P<k> \d|1\d|2\d)(?P<x2>:)(?P<M>\d\d)(?P<x3>:)(?P<S>\d\d)",
     # Tue, 02 Jan 2024 03:04:05 +0000 and 02 Jan 2024 03:04:05,678
     *(
-        rf"(?:{_a}(?P<x0>, ))?{day}(?P<x1> ){_b}(?P<x2> ){year}(?P<x3> ){clock}{_ZONE}"
+        rf"(?:{_WEEKDAY}(?P<x0>, ))?{day}(?P<x1> ){_MONTH}(?P<x2> ){year}(?P<x3> ){clock}{_ZONE}"
         for clock in (f"{_TIME}{_FRACTION}", _MINUTES)
-        for year in (_Y, _y)
-        for day in (_d, _e)
+        for year in (_YEAR, _SHORT_YEAR)
+        for day in (_DAY, _PADDED_DAY)
     ),
     # 02-Jan-2024T03:04:05, 02 January 2024 03:04:05
     *(
         rf"{day}(?P<x1>[-/ ]){month}(?P<x2>(?P=x1)){year}(?P<x3>[ T:]){_TIME}{_FRACTION}{_ZONE}"
-        for month in (_b, _B)
-        for year in (_Y, _y)
-        for day in (_d, _e)
+        for month in (_MONTH, _LONG_MONTH)
+        for year in (_YEAR, _SHORT_YEAR)
+        for day in (_DAY, _PADDED_DAY)
     ),
     # 02/Jan/2024:03:04:05 +0000, 02/01/2024:03:04:05
-    rf"(?P<x0>\[?){_d}(?P<x1>[-/]){_b}(?P<x2>(?P=x1)){_Y}(?P<x3>:){_TIME}{_ZONE}(?P<x4>\]?)",
-    rf"(?P<x0>\[?){_d}(?P<x1>[-/])(?P<m>\d\d)(?P<x2>(?P=x1)){_Y}(?P<x3>:){_TIME}{_ZONE}(?P<x4>\]?)",
+    rf"(?P<x0>\[?){_DAY}(?P<x1>[-/]){_MONTH}(?P<x2>(?P=x1)){_YEAR}(?P<x3>:){_TIME}{_ZONE}(?P<x4>\]?)",
+    rf"(?P<x0>\[?){_DAY}(?P<x1>[-/])(?P<m>\d\d)(?P<x2>(?P=x1)){_YEAR}(?P<x3>:){_TIME}{_ZONE}(?P<x4>\]?)",
     # Jan 02, 2024  3:04:05 PM
     *(
-        rf"{_b}(?P<x0> ){_d}(?P<x1>, ){_Y}(?P<x2> ){hour}"
+        rf"{_MONTH}(?P<x0> ){_DAY}(?P<x1>, ){_YEAR}(?P<x2> ){hour}"
         r"(?P<x3>:)(?P<M>\d\d)(?P<x4>:)(?P<S>\d\d)(?P<x5> )(?P<p>[AP]M)"
         for hour in (r"(?P<l> \d|1\d)", r"(?P<I>\d\d)")
     ),
     # January 02, 2024 03:04
-    rf"{_B}(?P<x0> ){_d}(?P<x1>, ){_Y}(?P<x2> )(?P<H>\d\d)(?P<x3>:)(?P<M>\d\d)",
-    rf"{_b}(?P<x0> ){_d}(?P<x1>, ){_Y}(?P<x2> )(?P<H>\d\d)(?P<x3>:)(?P<M>\d\d)",
+    rf"{_LONG_MONTH}(?P<x0> ){_DAY}(?P<x1>, ){_YEAR}(?P<x2> )(?P<H>\d\d)(?P<x3>:)(?P<M>\d\d)",
+    rf"{_MONTH}(?P<x0> ){_DAY}(?P<x1>, ){_YEAR}(?P<x2> )(?P<H>\d\d)(?P<x3>:)(?P<M>\d\d)",
     # Tue Jan  2 03:04:05 2024, bracketed or not
     *(
-        rf"(?P<x>\[?){_a}(?P<x0> ){_b}(?P<x1> ){day}(?P<x2> ){_TIME}{_FRACTION}(?P<x3> ){_Y}(?P<x4>\]?)"
+        rf"(?P<x>\[?){_WEEKDAY}(?P<x0> ){_MONTH}(?P<x1> ){day}(?P<x2> ){_TIME}{_FRACTION}(?P<x3> ){_YEAR}(?P<x4>\]?)"
         for day in (r"(?P<e> \d|[123]\d)", r"(?P<d>0\d)")
     ),
     # Jan 02 03:04:05, Jan  2 03:04:05, 01-02 03:04:05.678 (no year: 1970)
-    rf"{_b}(?P<x0> ){_d}(?P<x1> ){_TIME}{_FRACTION}{_ZONE}",
-    rf"{_b}(?P<x0> ){_e}(?P<x1> ){_TIME}{_FRACTION}{_ZONE}",
-    rf"(?P<m>\d\d)(?P<x0>[- ]){_d}(?P<x1> ){_TIME}{_FRACTION}",
+    rf"{_MONTH}(?P<x0> ){_DAY}(?P<x1> ){_TIME}{_FRACTION}{_ZONE}",
+    rf"{_MONTH}(?P<x0> ){_PADDED_DAY}(?P<x1> ){_TIME}{_FRACTION}{_ZONE}",
+    rf"(?P<m>\d\d)(?P<x0>[- ]){_DAY}(?P<x1> ){_TIME}{_FRACTION}",
     # 2024-01-02
-    rf"{_Y}(?P<x0>-)(?P<m>\d\d)(?P<x1>-){_d}",
+    rf"{_YEAR}(?P<x0>-)(?P<m>\d\d)(?P<x1>-){_DAY}",
 )
 
 
@@ -255,12 +256,12 @@ def _percent_fraction(digits: str, zulu: bool) -> tuple[str, bool]:
 def _from_match(match: re.Match[str], dialect: TimeDialect) -> ParsedTimestamp | None:
     """Return the timestamp of a match; None if its fields are not a date."""
     parts = {name: text for name, text in match.groupdict().items() if text is not None}
-    fields = _civil_fields(parts)
-    if fields is None:
+    civil = _civil_fields(parts)
+    if civil is None:
         return None
     nanoseconds = int(parts.get("F", "").ljust(9, "0"))
     make_pattern = _in_backslashes if dialect is TimeDialect.BACKSLASH else _in_percents
-    return make_pattern(parts, *fields, nanoseconds)
+    return make_pattern(parts, civil, nanoseconds)
 
 
 def _is_weekday(parts: dict[str, str], weekday: int) -> bool:
@@ -268,22 +269,17 @@ def _is_weekday(parts: dict[str, str], weekday: int) -> bool:
     return "a" not in parts or parts["a"] == WEEKDAYS_SHORT[weekday]
 
 
-def _in_backslashes(
-    parts: dict[str, str], seconds: int, weekday: int, leap: bool, nanoseconds: int
-) -> ParsedTimestamp | None:
+def _in_backslashes(parts: dict[str, str], civil: _Civil, nanoseconds: int) -> ParsedTimestamp | None:
     """Make the pattern of a match for 0.5.0 and later; None if it could not print the same text.
 
-    Args:
-        parts: The groups of the shape by name, in order.
-        seconds: Seconds from the epoch to the clock reading, taken as UTC.
-        weekday: Weekday of the date, 0 is Sunday.
-        leap: Whether the second was written as 60.
-        nanoseconds: The fraction.
+    `parts`: the groups of the shape by name, in order; `civil`: the date and time that they state, `nanoseconds` its
+    fraction.
     """
     # Printing computes the weekday, and the hour of a twelve-hour clock: neither may be wrong in the text.
-    if not _is_weekday(parts, weekday) or not 1 <= int(parts.get("l") or parts.get("I") or 1) <= 12:
+    if not _is_weekday(parts, civil.weekday) or not 1 <= int(parts.get("l") or parts.get("I") or 1) <= 12:
         return None
     # Offsets and names of zones are part of the pattern, and make the time one in UTC.
+    seconds = civil.seconds
     pattern: list[str] = []
     for name, text in parts.items():
         if name.startswith("x"):
@@ -300,14 +296,15 @@ def _in_backslashes(
             seconds -= zone_seconds(ZONES[text]) or 0
             pattern.append(f"\\o{{{text},{ZONES[text]}}}")
         elif name == "S":
-            pattern.append("\\J" if leap else "\\S")
+            pattern.append("\\J" if civil.leap else "\\S")
         else:
             pattern.append(_BACKSLASH_NAMES.get(name, "\\" + name))
     return ParsedTimestamp(seconds * NS_PER_SECOND + nanoseconds, f'"{"".join(pattern)}"'.encode())
 
 
-def _in_percents(parts: dict[str, str], seconds: int, weekday: int, leap: bool, nanoseconds: int) -> ParsedTimestamp:
+def _in_percents(parts: dict[str, str], civil: _Civil, nanoseconds: int) -> ParsedTimestamp:
     """As `_in_backslashes`, for formats before 0.5.0; `exact` states whether the pattern prints the same text."""
+    seconds, weekday, leap = civil
     exact = _is_weekday(parts, weekday)
     pattern: list[str] = []
     for name, text in parts.items():
@@ -329,12 +326,20 @@ def _in_percents(parts: dict[str, str], seconds: int, weekday: int, leap: bool, 
     return ParsedTimestamp(seconds * 1000 + nanoseconds // 10**6, "".join(pattern).encode(), exact)
 
 
-def _civil_fields(parts: dict[str, str]) -> tuple[int, int, bool] | None:
-    """Return `(seconds, weekday, leap)` of a match's groups; None for impossible dates and times.
+class _Civil(NamedTuple):
+    """A date and time of day.
 
     `seconds`: from the epoch to the clock reading, taken as UTC; `weekday`: 0 is Sunday; `leap`: whether the second was
-    written as 60 (it counts as 59).
+    written as 60 (it counts as 59 in `seconds`).
     """
+
+    seconds: int
+    weekday: int
+    leap: bool
+
+
+def _civil_fields(parts: dict[str, str]) -> _Civil | None:
+    """Return the date and time that a match's groups state; None for an impossible one."""
     year, month, day = _date(parts)
     leap_year = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
     if not 1 <= month <= 12 or not 1 <= day <= _MONTH_DAYS[month - 1] + (month == 2 and leap_year):
@@ -349,7 +354,7 @@ def _civil_fields(parts: dict[str, str]) -> tuple[int, int, bool] | None:
     days = days_from_civil(year, month, day)
     weekday = (days + 4) % 7  # 1970 began on a Thursday
     leap = second == 60
-    return days * 86_400 + hour * 3600 + minute * 60 + second - leap, weekday, leap
+    return _Civil(days * 86_400 + hour * 3600 + minute * 60 + second - leap, weekday, leap)
 
 
 def _date(parts: dict[str, str]) -> tuple[int, int, int]:
@@ -401,10 +406,10 @@ _LOSSY: Final = (
 )
 # The regular expressions of their specifiers.
 _LOSSY_PARTS: Final = {
-    "Y": _Y,
+    "Y": _YEAR,
     "y": r"(?P<y>\d\d)",
     "m": r"(?P<m>\d\d)",
-    "d": _d,
+    "d": _DAY,
     "e": r"(?P<e> \d|\d\d)",
     "H": r"(?P<H>\d\d)",
     "k": r"(?P<k> \d|\d\d)",
@@ -413,9 +418,9 @@ _LOSSY_PARTS: Final = {
     "S": r"(?P<S>\d\d)",
     "3": r"(?P<F>\d{3})",
     "T": r"(?P<F>\d{0,2}[1-9]|0)",
-    "b": _b,
-    "B": _B,
-    "a": _a,
+    "b": _MONTH,
+    "B": _LONG_MONTH,
+    "a": _WEEKDAY,
     "p": r"(?P<p>[AP]M)",
 }
 
@@ -426,7 +431,7 @@ def _lossy_shapes() -> tuple[tuple[int, str, re.Pattern[str]], ...]:
 
     def shape(pattern: str) -> re.Pattern[str]:
         """Return a pattern as a regular expression."""
-        parts = re.sub(r"%(.)|([^%]+)", lambda m: _LOSSY_PARTS[m[1]] if m[1] else re.escape(m[2]), pattern)
+        parts = re.sub(r"%(.)|([^%]+)", lambda part: _LOSSY_PARTS[part[1]] if part[1] else re.escape(part[2]), pattern)
         return re.compile(parts, re.ASCII)
 
     return tuple((words, pattern, shape(pattern)) for words, pattern in _LOSSY)
@@ -450,11 +455,10 @@ def parse_timestamp_lossily(text: str) -> ParsedTimestamp | None:
         if match is None:
             continue
         parts = match.groupdict()
-        fields = _civil_fields(parts)
-        if fields is not None:
-            seconds, _, leap = fields
+        civil = _civil_fields(parts)
+        if civil is not None:
             milliseconds = int((parts.get("F") or "").ljust(3, "0"))
-            return ParsedTimestamp((seconds + leap) * 1000 + milliseconds, pattern.encode(), exact=False)
+            return ParsedTimestamp((civil.seconds + civil.leap) * 1000 + milliseconds, pattern.encode(), exact=False)
     return None
 
 
@@ -515,6 +519,15 @@ def _literal_steps(text: str) -> bytes:
     return b"".join(b"l" + bytes((byte,)) for byte in text.encode())
 
 
+def _read_specifier(text: str, at: int) -> tuple[str, str, int]:
+    """Return `(letter, content in braces, offset after it)` of the specifier at `at`; no content without braces."""
+    letter, after = text[at + 1], at + 2
+    if text[at] == "%" or letter not in "zoAB":
+        return letter, "", after
+    inner, _, _ = text[after + 1 :].partition("}")
+    return letter, inner, after + len(inner) + 2
+
+
 def compile_pattern(pattern: bytes, dialect: TimeDialect) -> tuple[bytes, int] | None:
     r"""Return a pattern as a program that the kernel runs over strings of the same shape.
 
@@ -552,18 +565,15 @@ def compile_pattern(pattern: bytes, dialect: TimeDialect) -> tuple[bytes, int] |
             out += _literal_steps(char)
             position += 1
             continue
-        specifier = text[position + 1]
-        position += 2
-        if mark == "\\" and specifier in "zoAB":
-            inner, _, _ = text[position + 1 :].partition("}")
-            position += len(inner) + 2
-            if specifier in "zo":
-                shown, _, zone = inner.rpartition(",")  # `o` has a name and its zone, `z` the zone only
-                out += _literal_steps(shown or zone)
-                offset = (zone_seconds(zone) or 0) * NS_PER_SECOND
-                continue
+        specifier, inner, position = _read_specifier(text, position)
+        if mark == "\\" and specifier in "zo":
+            shown, _, zone = inner.rpartition(",")  # `o` has a name and its zone, `z` the zone only
+            out += _literal_steps(shown or zone)
+            offset = (zone_seconds(zone) or 0) * NS_PER_SECOND
+            continue
+        if inner:  # names of months or weekdays
             specifier = _PROGRAM_NAMES.get(f"{specifier}{{{inner}}}", "")
-        if specifier not in _PROGRAM_SPECIFIERS or not specifier:
+        if specifier not in _PROGRAM_SPECIFIERS:
             return None
         seen.append(specifier)
         if specifier == "e" and is_asctime:
