@@ -59,6 +59,7 @@ LARGE = {
     "formats.clp_s.writer": "one writer for all kinds of input, and the documentation of its options",
     "formats.kv_ir.pykernel": "one file for one compiled file, function by function",
     "formats.leveldb.layout": "one layout of the format, as its mutation row counts it",
+    "formats.leveldb.pykernel": "one file for one compiled file, function by function",
     "layout.sections": "one map: sections, runs of them, and what they are asked",
 }
 """Modules above `MOST_LINES` with the reason."""

@@ -142,11 +142,11 @@ class View:
 
         first = max(0, bisect_right(shard.starts, row.meta.offset) - 1)
         last = bisect_left(shard.starts, row.meta.offset + row.meta.size)
-        places = [p for p in shard.places[first:last] if p is not None]
+        places = [place for place in shard.places[first:last] if place is not None]
         if not places:
             return Span(name, 0, 0)
         return shard.source.span(
-            min(places), max(shard.bounds[i] for i in range(first, last) if shard.places[i] is not None)
+            min(places), max(shard.bounds[number] for number in range(first, last) if shard.places[number] is not None)
         )
 
     def close(self) -> None:

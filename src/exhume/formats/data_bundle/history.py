@@ -220,7 +220,11 @@ class History:
             made = complete_rows(self.view.source(number), header, rows, self.view.limits)
             known = {row.offset for row in made}
             # A block with a bad checksum is believed only about what no shard can show: records of zeros.
-            doubtful = [r for r in self._records.get(number, []) if r.byte_offset is None and r.offset not in known]
+            doubtful = [
+                record
+                for record in self._records.get(number, [])
+                if record.byte_offset is None and record.offset not in known
+            ]
             self._records[number] = sorted(made + doubtful, key=lambda row: row.offset)
 
     def _packed_shards(self, known: Mapping[int, list[RecordRow]] | None = None) -> Iterator[tuple[int, ShardHeader]]:

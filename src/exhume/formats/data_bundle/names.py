@@ -40,7 +40,11 @@ def shard_number(name: str) -> int | None:
 def index_files(tree: Tree, *kinds: str) -> list[str]:
     """Files of the index of these kinds (`table`, `log`, ...), by their names below the bundle."""
     folder = f"{INDEX}/"
-    return [n for n in tree.names() if n.startswith(folder) and classify_name(n.removeprefix(folder))[0] in kinds]
+    return [
+        name
+        for name in tree.names()
+        if name.startswith(folder) and classify_name(name.removeprefix(folder))[0] in kinds
+    ]
 
 
 def is_at_hand(tree: Tree) -> bool:
@@ -58,7 +62,7 @@ def hint_opening(tree: Tree) -> None:
 
     It also requests the sizes of shards, if a listing does not have them.
     """
-    shards = [n for n in tree.names() if shard_number(n) is not None]
+    shards = [name for name in tree.names() if shard_number(name) is not None]
     hint_rows(
         tree,
         index_files(tree, "table", "log") if is_at_hand(tree) else (),

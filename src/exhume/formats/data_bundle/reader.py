@@ -283,7 +283,7 @@ class DataBundleArchive(MemberArchive):
             "writer": self.database.manifest.writer if self.database.manifest else None,
             "last_sequence": None,
             "files": len(self.database.files),
-            "size": sum(f.size or 0 for f in self.database.files),
+            "size": sum(file.size or 0 for file in self.database.files),
         }
         config = header = None
         counts: dict[str, int | None] = dict.fromkeys(("files", "directories", "size"))

@@ -94,8 +94,8 @@ def choose(found: list[FileVersion], report: SalvageReport, *, include_deleted: 
     best: dict[str, FileVersion] = {}  # the versions that are chosen
     gone: set[str] = set()  # paths whose newest row is a deletion
     wanted: dict[str, ExhumeError | None] = {}  # paths that should be there, and the error of the newest version
-    newest = sorted(found, key=lambda f: -f.version.sequence)
-    for entry in (f for f in newest if f.version.checksum != Verdict.BAD):
+    newest = sorted(found, key=lambda file: -file.version.sequence)
+    for entry in (file for file in newest if file.version.checksum != Verdict.BAD):
         path = entry.path
         if entry.checksum_status is None:  # a deletion
             if entry.version.status is Status.TOMBSTONE and path not in wanted:
@@ -114,7 +114,7 @@ def choose(found: list[FileVersion], report: SalvageReport, *, include_deleted: 
         why = f": {problem}" if isinstance(problem, NOT_CHECKED) else ""
         report.add_lost("files")
         report.notes.append(f"{path}: no version can be read{why}")
-    _choose_unproven([f for f in newest if f.version.checksum == Verdict.BAD], best, report)
+    _choose_unproven([file for file in newest if file.version.checksum == Verdict.BAD], best, report)
     return best
 
 
@@ -183,7 +183,7 @@ def _add_piece(history: History, writer: DataBundleWriter, number: int, start: i
     """Add the bytes `[start, end)` of the stream of shard `number` to the new bundle as a file."""
     shard = history.view.shard(number)
     name = _piece_name(number, start, end)
-    writer.add_reader(name, end - start, lambda a, b: shard.read(start + a, start + b))
+    writer.add_reader(name, end - start, lambda low, high: shard.read(start + low, start + high))
 
 
 def _piece_name(number: int, start: int, end: int) -> str:

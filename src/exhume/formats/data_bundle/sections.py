@@ -19,7 +19,7 @@ from exhume.formats.data_bundle.index import FileRow, parse_file_row
 from exhume.formats.data_bundle.messages import compression_name
 from exhume.formats.data_bundle.shard import Shard, read_header
 from exhume.formats.leveldb.sections import RowCheck, file_sections
-from exhume.formats.leveldb.table import Table
+from exhume.formats.leveldb.table import OFFSET, Table
 from exhume.formats.leveldb.wire import Handle
 from exhume.io.files import keep_freed_memory
 from exhume.io.parallel import map_ordered
@@ -134,11 +134,12 @@ def _file_row(archive: OpenBundle, table: Table, handle: Handle, chain: Sequence
     field, block = chain[-1].span, table.read_block(handle)
     assert field is not None
     assert block is not None
-    # The entry of the block that contains the field: the last that starts at or before it.  Entries are items: (key,
-    # 2^64 - 1 minus (sequence << 8 | type), rank, offset in the block, value, place).
+    # The entry of the block that contains the field: the last that starts at or before it.  `inverted` is 2^64 - 1
+    # minus (sequence << 8 | type).
     at = field.payload[0] if field.payload is not None else field.start - block.span.start
     items, _ = table.block_items(block, 0)
-    key, inverted, _, _, value, _ = max((item for item in items if item[3] <= at), key=lambda item: item[3])
+    before = (item for item in items if item[OFFSET] <= at)
+    key, inverted, _, _, value, _ = max(before, key=lambda item: item[OFFSET])
     sequence = ((1 << 64) - 1 - inverted) >> 8
     live = next(archive.database.live_versions(key, key + b"\0"), None)
     if live is None or (live.key, live.sequence) != (key, sequence):

@@ -218,7 +218,7 @@ class Shard:
             first, last = self.header.data_offset + start, self.header.data_offset + stop
         else:
             chosen = range(max(0, bisect_right(self.starts, start) - 1), bisect_left(self.starts, stop))
-            places = [(place, self.bounds[i]) for i in chosen if (place := self.places[i]) is not None]
+            places = [(place, self.bounds[number]) for number in chosen if (place := self.places[number]) is not None]
             first, last = min((at for at, _ in places), default=size), max((end for _, end in places), default=0)
         if first < last:
             self.source.will_read(min(first, size), min(last, size))

@@ -242,7 +242,8 @@ class _BundleWalk:
     def check_files(self, jobs: int, progress: Progress) -> Iterator[Finding]:
         """The CRC-32C of every file."""
         rows = sorted(
-            (r for r in self.files if not r.meta.is_directory), key=lambda r: (r.meta.shard_index, r.meta.offset)
+            (row for row in self.files if not row.meta.is_directory),
+            key=lambda row: (row.meta.shard_index, row.meta.offset),
         )
 
         def one(row: FileRow) -> Finding | None:

@@ -327,10 +327,10 @@ class DataBundleWriter(Writer):
         """
         self._assign(members)
         rows = self._other_rows()
-        rows += [(m.key, _file_row(m)) for m in members if not m.size]  # empty files are in no record
+        rows += [(one.key, _file_row(one)) for one in members if not one.size]  # empty files are in no record
         done = 0
         with ExitStack() as stack:
-            files = [stack.enter_context(output.create(shard_name(n))) for n in range(self.shards)]
+            files = [stack.enter_context(output.create(shard_name(number))) for number in range(self.shards)]
             # Bytes written to each shard.
             ends = [file.write(self._header(number).build_file_start()) for number, file in enumerate(files)]
             for record, data, stored in map_ordered(self._encode, self._plan(members), self.jobs):

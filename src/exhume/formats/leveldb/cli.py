@@ -305,7 +305,7 @@ def _rows(
         found = database.live_rows(start, stop)
     else:
         state = database.state(sequence, report=report, unreferenced=True)
-        found = ((v.key, v.known_value) for v in state if not v.column_family)
+        found = ((version.key, version.known_value) for version in state if not version.column_family)
     yield from found
 
 

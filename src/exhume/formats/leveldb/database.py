@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
 from exhume.errors import ExhumeError, Span
@@ -23,7 +23,7 @@ from exhume.findings import CappedFindings, Finding
 from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.batches import LoadedLog
 from exhume.formats.leveldb.checks import Report
-from exhume.formats.leveldb.deletions import Deletions, RangeDeletion
+from exhume.formats.leveldb.deletions import DeletionsByFamily, RangeDeletion
 from exhume.formats.leveldb.directory import MOST_UNREAD
 from exhume.formats.leveldb.files import DbFile
 from exhume.formats.leveldb.forensics import TableSurvey, forensic_items, survey_table
@@ -157,7 +157,7 @@ class Database(LiveDatabase):
         for family in state.families:
             order = self.order(family)
             if not order.is_bytewise:  # all items in memory, to be sorted by the comparator
-                tables = [f for f in self.tables(Role.LIVE) if f.column_family == family]
+                tables = [file for file in self.tables(Role.LIVE) if file.column_family == family]
                 items = [item for log in state.logs for item in log.items.get(family, ())]
                 items += [item for part in self._table_items(tables, report) for item in part]
                 yield sources.ordered(family, items, order)
@@ -165,7 +165,9 @@ class Database(LiveDatabase):
             # Sorted runs, merged; each batch has all versions of its keys.
             logs = [log.items[family] for log in state.logs if family in log.items]
             runs: list[Iterable[list[Item]]] = [parts_of(items) for items in logs]
-            runs += self._forensic_runs([f for f in self.tables(Role.LIVE) if f.column_family == family], report)
+            runs += self._forensic_runs(
+                [file for file in self.tables(Role.LIVE) if file.column_family == family], report
+            )
             # `carried` has what the versions of a batch say about keys of the next one; see `Sources.resolve`.
             carried = BEGINNING
             for items in whole_keys(merge_runs(runs) if len(runs) > 1 else runs[0] if runs else ()):
@@ -179,11 +181,13 @@ class Database(LiveDatabase):
         can be judged. `report` gets the damage to them.
         """
         self._prefetch_live()
-        logs = [self.load_log(f, report) for f in self.logs(Role.LIVE)]
+        logs = [self.load_log(file, report) for file in self.logs(Role.LIVE)]
         # Without a manifest, no number is too high to be part of the state.
         known = (self.manifest.last_sequence or 0) if self.manifest else MAX_SEQUENCE
-        ranges = [r for log in logs for r in log.ranges] + self._table_deletions(report, Role.LIVE)
-        families = {f.column_family for f in self.tables(Role.LIVE)} | {n for log in logs for n in log.items}
+        ranges = [deletion for log in logs for deletion in log.ranges] + self._table_deletions(report, Role.LIVE)
+        families = {file.column_family for file in self.tables(Role.LIVE)} | {
+            number for log in logs for number in log.items
+        }
         return LiveState(logs, max([known, *(log.last_sequence for log in logs)]), ranges, sorted(families))
 
     def unreferenced(self, report: Report, *, lean: bool = False) -> Iterator[LeveldbRows]:
@@ -257,7 +261,7 @@ class Database(LiveDatabase):
         now = sequence is None and not unreferenced  # then the statuses state what is current
         versions = self.versions(report, unreferenced=unreferenced, older=not now)
         if now:
-            yield from (v for v in versions if v.status in CURRENT_STATE)
+            yield from (version for version in versions if version.status in CURRENT_STATE)
             return
         found: list[Version] = []
         if unreferenced:  # those come last, file by file
@@ -307,8 +311,8 @@ class Database(LiveDatabase):
 
     def deletions(
         self, found: Iterable[Version], ceiling: int = MAX_SEQUENCE, *, unreferenced: bool = False
-    ) -> tuple[dict[int, Deletions], dict[int, Deletions]]:
-        """Return the range deletions of live files up to a sequence number, by column family, and those of all files.
+    ) -> DeletionsByFamily:
+        """Return the range deletions of live files up to a sequence number, and those of all files.
 
         The latter are the same unless `unreferenced`.  Then they have those among the versions `found`, which come
         from logs, and those of tables that the database no longer uses, which reach over all keys that they name.
@@ -322,13 +326,14 @@ class Database(LiveDatabase):
                 if one.value_type == RANGE and one.status not in UNCOMMITTED
             ]
             ranges += self._table_deletions(checks.ignore, Role.OBSOLETE, Role.ORPHAN)
-        return live, self._deletions(ranges, ceiling) if unreferenced else live
+        return DeletionsByFamily(live, self._deletions(ranges, ceiling) if unreferenced else live)
 
-    def is_wiped(self, version: Version, deletions: tuple[Mapping[int, Deletions], Mapping[int, Deletions]]) -> bool:
+    def is_wiped(self, version: Version, deletions: DeletionsByFamily) -> bool:
         """Whether a range deletion hides a version.  Those of files that are no longer used hide no version of live
         files, which may have the number 0.  `deletions` are those of the method with that name.
         """
-        found = deletions[version.status is Status.UNREFERENCED].get(version.column_family)
+        families = deletions.of_all if version.status is Status.UNREFERENCED else deletions.live
+        found = families.get(version.column_family)
         if found is None:
             return False
         order = self.order(version.column_family)
@@ -371,5 +376,8 @@ class Database(LiveDatabase):
 
     def history(self, key: bytes, report: Report = checks.ignore) -> list[Version]:
         """Every version of one key that can be found anywhere in the directory, newest first."""
-        found = [v for v in self.versions(report) if v.key == key]
-        return sorted(found, key=lambda v: (v.column_family, -v.sequence, v.place.file, v.place.offset))
+        found = [version for version in self.versions(report) if version.key == key]
+        return sorted(
+            found,
+            key=lambda version: (version.column_family, -version.sequence, version.place.file, version.place.offset),
+        )

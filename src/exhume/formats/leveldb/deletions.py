@@ -9,7 +9,7 @@ Spec: RocksDB db/range_tombstone_fragmenter.h, db/range_del_aggregator.h.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from heapq import heappop, heappush
 from operator import itemgetter
 from typing import Any
@@ -56,6 +56,13 @@ class RangeDeletion(NamedTuple):
             # The number of the largest key is the highest one where the table ends before that key.
             stop, closed = largest.user_key, largest.sequence != MAX_SEQUENCE
         return self._replace(first=first, stop=stop, closed=closed)
+
+
+class DeletionsByFamily(NamedTuple):
+    """Range deletions by column family: those of live files, and those of all files."""
+
+    live: Mapping[int, Deletions]
+    of_all: Mapping[int, Deletions]
 
 
 class Deletions:

@@ -108,7 +108,9 @@ class DatabaseDirectory:
         if version is not None:
             self.files = [as_of_pebble(file) for file in self.files]  # only tables are read: logs and such are OTHER
         elif standalone:
-            self.files = [f._replace(role=Role.LIVE) if f.kind in ("table", "log", "blob") else f for f in self.files]
+            self.files = [
+                file._replace(role=Role.LIVE) if file.kind in ("table", "log", "blob") else file for file in self.files
+            ]
         self.missing_logs: list[str] = []
         """The logs that the manifest names and that are not among the files."""
         self.absent_logs: list[ExhumeError] = []
@@ -360,12 +362,12 @@ class DatabaseDirectory:
 
     def tables(self, *roles: Role) -> list[DbFile]:
         """Tables in these roles."""
-        return [f for f in self.files if f.kind == "table" and f.role in roles]
+        return [file for file in self.files if file.kind == "table" and file.role in roles]
 
     def logs(self, *roles: Role) -> list[DbFile]:
         """Logs in these roles, oldest first; a blob file without a database takes the place of a log."""
         kind = "blob" if self._is_blob_file else "log"
-        return [f for f in self.files if f.kind == kind and f.role in roles]
+        return [file for file in self.files if file.kind == kind and file.role in roles]
 
     @cached_property
     def _is_blob_file(self) -> bool:
@@ -425,8 +427,8 @@ class DatabaseDirectory:
         if writer == "dacha":
             return True
         # The manifest fits several writers: only dacha writes IDENTITY (a UUID without a line end) and no OPTIONS.
-        names = {f.name for f in self.files}
-        if "dacha" not in writer or "IDENTITY" not in names or any(n.startswith("OPTIONS-") for n in names):
+        names = {file.name for file in self.files}
+        if "dacha" not in writer or "IDENTITY" not in names or any(name.startswith("OPTIONS-") for name in names):
             return False
         identity = self.source("IDENTITY").read_up_to(0, 64)
         return len(identity) == 36 and not identity.endswith(b"\n")  # 36: a UUID as text

@@ -72,7 +72,7 @@ def load_manifest(tree: Tree, report: Report, limits: Limits) -> Manifest | None
     names = plain_names(tree)
     chosen = obvious_manifest(tree) or named_manifest(tree, report)
     if chosen is None:
-        manifests = sorted((classify_name(n)[1], n) for n in names if classify_name(n)[0] == "manifest")
+        manifests = sorted((classify_name(name)[1], name) for name in names if classify_name(name)[0] == "manifest")
         if not manifests:
             return None
         chosen = manifests[-1][1]  # the highest number is the newest
@@ -99,7 +99,7 @@ def named_manifest(tree: Tree, report: Report) -> str | None:
 
 def old_manifests(tree: Tree, current: str, limits: Limits) -> list[Manifest]:
     """Every other manifest in the directory, as far as it is readable (evidence of older versions)."""
-    names = [n for n in plain_names(tree) if n != current and classify_name(n)[0] == "manifest"]
+    names = [name for name in plain_names(tree) if name != current and classify_name(name)[0] == "manifest"]
     tree.will_read(names)
     out = []
     for name in names:
@@ -115,7 +115,7 @@ def list_files(tree: Tree, manifest: Manifest | None, was_named: Callable[[int],
 
     `was_named`: whether any manifest ever named the table of a number.
     """
-    referenced: dict[int, TableFile] = {t.number: t for t in manifest.tables} if manifest else {}
+    referenced: dict[int, TableFile] = {table.number: table for table in manifest.tables} if manifest else {}
     out: list[DbFile] = []
     seen: dict[int, str] = {}  # table number -> file name
     for name in plain_names(tree):
@@ -153,7 +153,7 @@ def list_files(tree: Tree, manifest: Manifest | None, was_named: Callable[[int],
             name = f"{number:06d}.ldb"
             report(checks.MISSING_FILE, f"table {number} of level {table.level}", span=Span(name, 0, 0))
             out.append(DbFile(name, "table", number, Role.MISSING, None, table.level, table.column_family, table.size))
-    return sorted(out, key=lambda f: (f.kind, f.number, f.name))
+    return sorted(out, key=lambda file: (file.kind, file.number, file.name))
 
 
 def as_of_pebble(file: DbFile) -> DbFile:

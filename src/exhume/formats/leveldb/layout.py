@@ -261,7 +261,9 @@ def parse_version_edit(payload: bytes, where: Span) -> VersionEdit:
     deleted: list[tuple[int, int]] = []
     added: list[TableFile] = []
     blobs: dict[type, list[BlobCounts]] = {edits.BlobFileAddition: [], edits.BlobFileGarbage: []}
-    family = next((f.body for f in raw.fields if f.tag == Tags.COLUMN_FAMILY and isinstance(f.body, int)), 0)
+    family = next(
+        (each.body for each in raw.fields if each.tag == Tags.COLUMN_FAMILY and isinstance(each.body, int)), 0
+    )
     for field in raw.fields:
         match field.body:
             case int(number) if field.tag in _COUNTERS:

@@ -76,7 +76,8 @@ class LiveDatabase(DatabaseDirectory):
 
     def live_families(self) -> list[int]:
         """Return the numbers of the column families that were not dropped, sorted."""
-        return sorted(n for n, f in self.manifest.families.items() if not f.dropped) if self.manifest else [0]
+        families = self.manifest.families.items() if self.manifest else ()
+        return sorted(number for number, family in families if not family.dropped) if self.manifest else [0]
 
     def live_versions(self, start: bytes | None = None, stop: bytes | None = None) -> Iterator[Version]:
         """Live rows with `start <= key < stop` and their places, by column family and key.  Raises at the first
@@ -106,7 +107,7 @@ class LiveDatabase(DatabaseDirectory):
         for family in chosen:
             # Only keys in the order of bytes can be merged from runs; others are sorted in memory.
             if self.order(family).is_bytewise:
-                logs = {f.number: self._live_items(f, family) for f in self.logs(Role.LIVE)}
+                logs = {file.number: self._live_items(file, family) for file in self.logs(Role.LIVE)}
                 runs[family] = self._runs(family, logs)
         resolver = self.resolve_large if lean else self.resolve_value
         sources = Sources(runs, last, deletions, resolver, live=True, lean=lean)
@@ -122,10 +123,9 @@ class LiveDatabase(DatabaseDirectory):
         """The live rows of a column family whose keys are not ordered as bytes, as of a sequence number; raises at the
         first damage, and for types that are not known.
         """
-        items = [
-            item for f in self.tables(Role.LIVE) if f.column_family == family for item in self.table(f).items(f.number)
-        ]
-        items += [item for f in self.logs(Role.LIVE) for item in self._live_items(f, family) or ()]
+        tables = [file for file in self.tables(Role.LIVE) if file.column_family == family]
+        items = [item for file in tables for item in self.table(file).items(file.number)]
+        items += [item for file in self.logs(Role.LIVE) for item in self._live_items(file, family) or ()]
         resolver = self.resolve_large if lean else self.resolve_value
         sources = Sources({}, ceiling, self._deletions_as_of(ceiling), resolver, live=True, lean=lean)
         rows = sources.ordered(family, items, self.order(family))
@@ -142,7 +142,7 @@ class LiveDatabase(DatabaseDirectory):
         `logs` has the items of each log; None or empty ones are left out.
         """
         found: dict[int, Run] = {number: items for number, items in logs.items() if items}
-        found |= {f.number: self.table(f) for f in self.tables(Role.LIVE) if f.column_family == family}
+        found |= {file.number: self.table(file) for file in self.tables(Role.LIVE) if file.column_family == family}
         return [run for _, run in sorted(found.items(), key=itemgetter(0))]
 
     def live_rows(
@@ -247,7 +247,7 @@ class LiveDatabase(DatabaseDirectory):
         """The result of `last_sequence`, computed once; without a manifest, no number is too high."""
         self._prefetch_live()
         last = (self.manifest.last_sequence or 0) if self.manifest else MAX_SEQUENCE
-        return max([last, *(self.load_log(f).last_sequence for f in self.logs(Role.LIVE))])
+        return max([last, *(self.load_log(file).last_sequence for file in self.logs(Role.LIVE))])
 
     def _prefetch_live(self) -> None:
         """Announce the reading of live logs and tables to the source."""
@@ -260,7 +260,7 @@ class LiveDatabase(DatabaseDirectory):
     @cached_property
     def _range_deletions(self) -> list[RangeDeletion]:
         """The range deletions of live logs and tables; LevelDB's tables have none."""
-        out = [r for f in self.logs(Role.LIVE) for r in self.load_log(f).ranges]
+        out = [deletion for file in self.logs(Role.LIVE) for deletion in self.load_log(file).ranges]
         return out + self._table_deletions(checks.strict, Role.LIVE)
 
     def _deletions(self, found: list[RangeDeletion], ceiling: int) -> dict[int, Deletions]:
@@ -340,17 +340,20 @@ class LiveDatabase(DatabaseDirectory):
         found = self._levels.get(family)
         if found is None:
             # Kept, as every look-up needs them.
-            tables = {f.number: self.table(f) for f in self.tables(Role.LIVE)}
+            tables = {file.number: self.table(file) for file in self.tables(Role.LIVE)}
             if self.manifest is None:
                 found = list(tables.values()), []
             else:
                 young, levels = level_runs(
-                    [t for t in self.manifest.tables if t.column_family == family and t.number in tables],
+                    [one for one in self.manifest.tables if one.column_family == family and one.number in tables],
                     self.order(family),
                 )
                 found = (
-                    [tables[t.number] for t in young],
-                    [Level([tables[t.number] for t in run], [user_key(t.largest) for t in run]) for run in levels],
+                    [tables[table.number] for table in young],
+                    [
+                        Level([tables[one.number] for one in run], [user_key(one.largest) for one in run])
+                        for run in levels
+                    ],
                 )
             self._levels[family] = found
         return found
@@ -384,7 +387,8 @@ def _hidden_values(runs: Iterable[Iterable[Item]], ranges: list[RangeDeletion], 
         _, inverted, _, _, _, _ = newest
         last = (_TOP - inverted) >> 8
         # With the same number, it was written once.
-        if last != first and first < max((r.sequence for r in ranges if _covers(r, key, order)), default=0) < last:
+        deleted = (one.sequence for one in ranges if _covers(one, key, order))
+        if last != first and first < max(deleted, default=0) < last:
             yield newest
 
 

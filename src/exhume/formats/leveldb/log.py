@@ -140,7 +140,7 @@ class LogReader:
             fragments.append(fragment)
             if kind in (FULL, LAST):
                 records += 1
-                intact = all(f.intact for f in fragments)
+                intact = all(fragment.intact for fragment in fragments)
                 stored, parts = parts.take(), None  # a large record is then in memory once
                 payload = self._payload(fragments, stored)
                 del stored
@@ -164,7 +164,7 @@ class LogReader:
 
         Raises `OSError`, and `LimitExceededError` above the limit `payload_size`.
         """
-        self.limits.check("payload_size", sum(f.end - f.data_offset for f in fragments), self._span(fragments[0]))
+        self.limits.check("payload_size", sum(one.end - one.data_offset for one in fragments), self._span(fragments[0]))
         payload = self.large_content(fragments)
         self.limits.check("payload_size", len(payload), self._span(fragments[0]))
         return bytes(payload)
@@ -196,7 +196,7 @@ class LogReader:
         """Report that the log ends inside a record."""
         if not fragments[0].earlier:
             end = self.source.size if self.remains is None else self.remains
-            self.lost += sum(f.end - f.offset for f in fragments)
+            self.lost += sum(fragment.end - fragment.offset for fragment in fragments)
             span = self.source.span(fragments[0].offset - self.source.origin, end)
             self.report(checks.LOG_TAIL, "the last fragment is missing", span=span)
 
@@ -218,7 +218,8 @@ class LogReader:
         if fragments[0].earlier:
             return
         span = self._span(*fragments)
-        self._report_damage(checks.FRAGMENT_ORDER, why, span=span, lost=sum(f.end - f.offset for f in fragments))
+        lost = sum(fragment.end - fragment.offset for fragment in fragments)
+        self._report_damage(checks.FRAGMENT_ORDER, why, span=span, lost=lost)
 
     def _take_note(self, fragment: Fragment, data: bytes, begun: bool) -> bool:
         """Take what a fragment about the log itself states on records that follow; return whether they can be read.
@@ -276,7 +277,7 @@ class LogReader:
     def pieces(self, fragments: Sequence[Fragment], start: int, stop: int) -> Iterator[bytes]:
         """The bytes `[start, stop)` of the payload of a record that was read before; see `record_pieces`."""
         origin = self.source.origin
-        places = [(f.data_offset - origin, f.end - origin) for f in fragments]
+        places = [(fragment.data_offset - origin, fragment.end - origin) for fragment in fragments]
         head = self.source.read_up_to(places[0][0], len(ZSTD_MAGIC))
         is_compressed = self._codec_of(fragments[0].earlier, head) is not None
         return record_pieces(self.source, places, start, stop, is_compressed=is_compressed)

@@ -129,13 +129,13 @@ class Manifest:
     @property
     def log_number(self) -> int:
         """The first log that any column family still needs."""
-        return min((f.log_number for f in self.families.values() if not f.dropped), default=0)
+        return min((family.log_number for family in self.families.values() if not family.dropped), default=0)
 
     @property
     def tables(self) -> list[TableFile]:
         """Referenced tables by column family, level and number."""
-        files = [t for f in self.families.values() if not f.dropped for t in f.tables.values()]
-        return sorted(files, key=lambda t: (t.column_family, t.level, t.number))
+        files = [table for family in self.families.values() if not family.dropped for table in family.tables.values()]
+        return sorted(files, key=lambda table: (table.column_family, table.level, table.number))
 
     @property
     def live_blobs(self) -> dict[int, int]:
@@ -341,9 +341,9 @@ def level_runs(tables: list[TableFile], order: Comparator) -> tuple[list[TableFi
         key = layout.parse_internal_key(table.smallest)
         return order.sort_key(key.user_key), -key.sequence, -key.value_type
 
-    young = sorted((t for t in tables if t.level == 0), key=lambda t: t.number, reverse=True)
+    young = sorted((table for table in tables if table.level == 0), key=lambda table: table.number, reverse=True)
     levels: dict[int, list[TableFile]] = {}
     for table in tables:
         if table.level > 0:
             levels.setdefault(table.level, []).append(table)
-    return young, [sorted(levels[n], key=smallest) for n in sorted(levels)]
+    return young, [sorted(levels[level], key=smallest) for level in sorted(levels)]

@@ -390,13 +390,13 @@ class VersionEdit(NamedTuple):
         if self.added:
             out["added"] = [
                 {
-                    "level": f.level,
-                    "number": f.number,
-                    "size": f.size,
-                    "smallest": f.smallest.hex(),
-                    "largest": f.largest.hex(),
+                    "level": file.level,
+                    "number": file.number,
+                    "size": file.size,
+                    "smallest": file.smallest.hex(),
+                    "largest": file.largest.hex(),
                 }
-                for f in self.added
+                for file in self.added
             ]
         # Lists that an edit without them leaves out; tags are in every edit.
         for name, blobs in (("blobs_added", self.blobs_added), ("blob_garbage", self.blob_garbage)):

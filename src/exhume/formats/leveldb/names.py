@@ -111,7 +111,7 @@ def opening_files(tree: Tree, folder: str = "") -> list[str]:
     if obvious is not None:
         return [f"{folder}{obvious}"]
     names = [name.removeprefix(folder) for name in tree.names() if name.startswith(folder)]
-    newest = max((n for n in names if classify_name(n)[0] == "manifest"), key=classify_name, default=None)
+    newest = max((name for name in names if classify_name(name)[0] == "manifest"), key=classify_name, default=None)
     return [f"{folder}{name}" for name in (CURRENT, newest) if name in names]
 
 

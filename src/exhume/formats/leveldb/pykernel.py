@@ -41,9 +41,10 @@ NO_NEWER = -1
 """Stored in a row as the sequence number of the next newer version of its key, if there is none."""
 _CHAINED = 256
 """Added to the type of a merge operand that contributes to the value of its key."""
-_SEQUENCE, _KIND = 0, 1
-# Index in `LeveldbRows._rows` of the columns 2 to 5 (status, newer, offset, place), as `values` numbers them.
-_NUMBERS = {2: 5, 3: 6, 4: 3, 5: 4}
+KEY, VALUE, INVERTED, OFFSET, PLACE, STATUS, NEWER = range(7)
+"""Index in a row of `LeveldbRows._rows`.  `NEWER`: sequence number of the next newer version of the key."""
+_SEQUENCE, _KIND = 0, 1  # numbers of columns, see `numbers`; those of the others, with their index in a row:
+_NUMBERS = {2: STATUS, 3: NEWER, 4: OFFSET, 5: PLACE}
 
 State = tuple[bytes | None, int, int]
 """The key of the last version so far, and sequence number and type of its newest visible version (-1 without one)."""
@@ -63,7 +64,7 @@ class LeveldbRows:
         self.extras: dict[tuple[bytes, int], VersionExtra] = {}
         self.places: list[Any] = []
         self.lengths: array[int] = array("q")
-        self._rows: list[list[Any]] = []  # 0 key, 1 value, 2 inverted, 3 offset, 4 place, 5 status, 6 next newer
+        self._rows: list[list[Any]] = []  # see `KEY` and the following
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -111,7 +112,7 @@ class LeveldbRows:
         `ranges` are range deletions, in order and without overlap: first key, key they end before, sequence number.
         `state` comes from the rows before, and is returned for those that follow.
         """
-        self._rows.sort(key=itemgetter(0, 2))
+        self._rows.sort(key=itemgetter(KEY, INVERTED))
         return judge(self._rows, state, last_sequence, ranges)  # type: ignore[no-any-return]
 
     def chains(self) -> list[tuple[int, bytes, list[tuple[int, bytes]]]]:
@@ -122,15 +123,16 @@ class LeveldbRows:
         out: list[tuple[int, bytes, list[tuple[int, bytes]]]] = []
         follows = False  # whether the last chain may continue
         for number, row in enumerate(self._rows):
-            kind = (_TOP - row[2]) & 0xFF
-            if row[5] == UNRESOLVED:
-                out.append((number, row[0], []))
+            kind = (_TOP - row[INVERTED]) & 0xFF
+            if row[STATUS] == UNRESOLVED:
+                out.append((number, row[KEY], []))
                 follows = True
-            elif row[5] != OPERAND:
+            elif row[STATUS] != OPERAND:
                 follows = follows and kind == ValueTypes.RANGE_DELETION
                 continue
             if follows:
-                out[-1][2].append((kind, row[1]))
+                _, _, versions = out[-1]
+                versions.append((kind, row[VALUE]))
         return out
 
     def settle(self, values: list[tuple[int, bytes | None]], keep: bool) -> None:
@@ -143,11 +145,10 @@ class LeveldbRows:
         for number, value in values:
             row = self._rows[number]
             rows += self._rows[done:number]
-            made = [*row]
-            made[1], made[5] = value or b"", UNRESOLVED if value is None else LIVE
-            rows.append(made)
-            if keep and (_TOP - row[2]) & 0xFF == ValueTypes.MERGE:
-                row[5] = OPERAND
+            rows.append([*row])
+            rows[-1][VALUE], rows[-1][STATUS] = value or b"", UNRESOLVED if value is None else LIVE
+            if keep and (_TOP - row[INVERTED]) & 0xFF == ValueTypes.MERGE:
+                row[STATUS] = OPERAND
                 rows.append(row)
             done = number + 1
         self._rows = rows + self._rows[done:]
@@ -155,7 +156,7 @@ class LeveldbRows:
     def mark(self, statuses: list[tuple[int, int]]) -> None:
         """Set a status for each row, and the sequence number of the next newer version (-1 without one)."""
         for row, (status, newer) in zip(self._rows, statuses, strict=True):
-            row[5], row[6] = status, newer
+            row[STATUS], row[NEWER] = status, newer
 
     def choose(self, live: bool, start: bytes | None, stop: bytes | None, part: bytes | None) -> None:
         """Leave only rows with keys in `[start, stop)` whose values contain a part, with `live` only live ones.
@@ -165,19 +166,19 @@ class LeveldbRows:
         self._rows = [
             row
             for row in self._rows
-            if (not live or row[5] in (LIVE, UNRESOLVED))
-            and (start is None or row[0] >= start)
-            and (stop is None or row[0] < stop)
-            and (part is None or part in row[1])
+            if (not live or row[STATUS] in (LIVE, UNRESOLVED))
+            and (start is None or row[KEY] >= start)
+            and (stop is None or row[KEY] < stop)
+            and (part is None or part in row[VALUE])
         ]
 
     def cut(self, kinds: bytes) -> tuple[int, int] | None:
         """Leave only the rows before the first whose type has no flag; return that one's place and type."""
         for number, row in enumerate(self._rows):
-            kind = (_TOP - row[2]) & 0xFF
+            kind = (_TOP - row[INVERTED]) & 0xFF
             if not kinds[kind]:
                 del self._rows[number:]
-                return row[4], kind
+                return row[PLACE], kind
         return None
 
     def facts(self) -> tuple[tuple[bytes, int], tuple[bytes, int], int] | None:
@@ -185,42 +186,43 @@ class LeveldbRows:
         if not self._rows:
             return None
         first, last = self._rows[0], self._rows[-1]
-        return (first[0], first[2]), (last[0], last[2]), max(self._numbers(_SEQUENCE))
+        return (first[KEY], first[INVERTED]), (last[KEY], last[INVERTED]), max(self._numbers(_SEQUENCE))
 
     def tally(self) -> tuple[dict[tuple[int, int], int], list[int]]:
         """The number of rows for each status and type, and for each place."""
-        kinds = Counter((row[5], (_TOP - row[2]) & 0xFF) for row in self._rows)
-        at = Counter(row[4] for row in self._rows)
+        kinds = Counter((row[STATUS], (_TOP - row[INVERTED]) & 0xFF) for row in self._rows)
+        at = Counter(row[PLACE] for row in self._rows)
         return dict(kinds), [at[number] for number in range(len(self.places))]
 
     def json(self) -> bytes:
         """A line of JSON for each row; the value of an unresolved one is null."""
-        lines = (
-            f'{{"key":{dump_bytes(row[0])},"value":{"null" if row[5] == UNRESOLVED else dump_bytes(row[1])}}}\n'
-            for row in self._rows
-        )
+        lines = []
+        for row in self._rows:
+            value = "null" if row[STATUS] == UNRESOLVED else dump_bytes(row[VALUE])
+            lines.append(f'{{"key":{dump_bytes(row[KEY])},"value":{value}}}\n')
         return "".join(lines).encode()
 
     def text(self, values: bool, key_text: Callable[[bytes], str] = key_text) -> bytes:
         """A line of text for each row: its key, and its value after a tabulator, if wanted and resolved."""
-        return "".join(
-            f"{key_text(row[0])}\t{key_text(row[1])}\n" if values and row[5] != UNRESOLVED else f"{key_text(row[0])}\n"
-            for row in self._rows
-        ).encode()
+        lines = []
+        for row in self._rows:
+            value = f"\t{key_text(row[VALUE])}" if values and row[STATUS] != UNRESOLVED else ""
+            lines.append(f"{key_text(row[KEY])}{value}\n")
+        return "".join(lines).encode()
 
     def pairs(self) -> list[tuple[bytes, bytes]]:
         """Keys and values."""
-        return [(row[0], row[1]) for row in self._rows]
+        return [(row[KEY], row[VALUE]) for row in self._rows]
 
     def column(self, values: bool) -> tuple[bytes, bytes]:
         """Keys or values as Arrow keeps byte strings: (all bytes, n + 1 offsets as 64-bit integers of this machine)."""
-        found = [row[1 if values else 0] for row in self._rows]
+        found = [row[VALUE if values else KEY] for row in self._rows]
         return b"".join(found), array("q", accumulate(map(len, found), initial=0)).tobytes()
 
     def _numbers(self, which: int) -> list[int]:
         """A column of numbers; those of sequence numbers and types are unpacked first."""
         if which in (_SEQUENCE, _KIND):
-            packed = [_TOP - row[2] for row in self._rows]
+            packed = [_TOP - row[INVERTED] for row in self._rows]
             return [one & 0xFF for one in packed] if which == _KIND else [one >> 8 for one in packed]
         return [row[_NUMBERS[which]] for row in self._rows]
 
@@ -254,32 +256,33 @@ class LeveldbRows:
 def judge(rows: list[list[Any]], state: Any, last_sequence: int, ranges: Sequence[tuple[Any, Any, int]]) -> Any:
     """Set the statuses of sorted rows (`LeveldbRows._rows`) as its `resolve` does; keys may be anything sortable."""
     key, newer, newer_kind = state
-    at = 0  # those before it end before the row's key
-    for row in rows:  # the indexes are those of `LeveldbRows._rows`
-        packed = _TOP - row[2]
+    at = 0  # of the next range deletion: those before it end before the row's key
+    for row in rows:
+        packed = _TOP - row[INVERTED]
         sequence, kind = packed >> 8, packed & 0xFF
-        if row[0] != key:
-            key, newer, newer_kind = row[0], -1, -1
-        row[6] = NO_NEWER
+        if row[KEY] != key:
+            key, newer, newer_kind = row[KEY], -1, -1
+        row[NEWER] = NO_NEWER
         if sequence > last_sequence or kind == ValueTypes.RANGE_DELETION:
-            row[5] = BEYOND if sequence > last_sequence else TOMBSTONE
+            row[STATUS] = BEYOND if sequence > last_sequence else TOMBSTONE
             continue
         # `wiped`: the number of the newest range deletion that hides the row, -1 without one.
-        while at < len(ranges) and ranges[at][1] <= row[0]:
+        while at < len(ranges) and ranges[at][1] <= key:
             at += 1
-        wiped = ranges[at][2] if at < len(ranges) and ranges[at][0] <= row[0] and ranges[at][2] > sequence else -1
-        row[6] = newer
+        start, _, deletion = ranges[at] if at < len(ranges) else (key, key, -1)
+        wiped = deletion if start <= key and deletion > sequence else -1
+        row[NEWER] = newer
         if kind in DELETIONS:
-            row[5] = TOMBSTONE
+            row[STATUS] = TOMBSTONE
         # Replaced or deleted by the newer version, unless a range deletion came before that one, or with its number
         # (tables for ingestion).
         elif newer >= 0 and not 0 <= wiped <= newer:
-            row[5] = OPERAND if newer_kind & _CHAINED else DELETED if newer_kind in DELETIONS else REPLACED
+            row[STATUS] = OPERAND if newer_kind & _CHAINED else DELETED if newer_kind in DELETIONS else REPLACED
         elif wiped >= 0:
-            row[5], row[6] = DELETED, wiped
+            row[STATUS], row[NEWER] = DELETED, wiped
         else:
-            row[5] = LIVE if kind == ValueTypes.VALUE else UNRESOLVED
-        if kind == ValueTypes.MERGE and row[5] in (UNRESOLVED, OPERAND):
+            row[STATUS] = LIVE if kind == ValueTypes.VALUE else UNRESOLVED
+        if kind == ValueTypes.MERGE and row[STATUS] in (UNRESOLVED, OPERAND):
             kind |= _CHAINED
         newer, newer_kind = sequence, kind
     return key, newer, newer_kind
@@ -335,7 +338,8 @@ def block_codecs(window: bytes, begin: int, offsets: memoryview, sizes: memoryvi
         at = offset + size - begin
         if not 0 <= at <= len(window) - BLOCK_TRAILER:
             break
-        out.append(flat_block_trailer(window, at, len(window))[1])  # (end, compression, checksum)
+        _, compression, _ = flat_block_trailer(window, at, len(window))
+        out.append(compression)
     return bytes(out)
 
 
@@ -349,8 +353,8 @@ def filled_blocks(stored: bytes, begin: int, offsets: memoryview, sizes: memoryv
         at = offset - begin
         if not 0 <= at <= len(stored) - size - BLOCK_TRAILER:
             break
-        plain = flat_block_trailer(stored, at + size, len(stored))[1] == Compressions.NONE
-        if plain and not fills_block(stored[at : at + size]):
+        _, compression, _ = flat_block_trailer(stored, at + size, len(stored))
+        if compression == Compressions.NONE and not fills_block(stored[at : at + size]):
             return 0
         found += 1
     return found

@@ -25,7 +25,7 @@ from exhume.formats.leveldb.comparators import Comparator
 from exhume.formats.leveldb.deletions import Deletions, Span
 from exhume.formats.leveldb.kernel import LeveldbRows, LogItems
 from exhume.formats.leveldb.model import PUTS, Place, Role, Status, Version, VersionExtra, type_name
-from exhume.formats.leveldb.table import Item, Table, merge_runs, parts_of, whole_keys
+from exhume.formats.leveldb.table import KEY, Item, Table, merge_runs, parts_of, whole_keys
 from exhume.formats.leveldb.values import SEQUENCE, Resolver, add_items, settle_chains, settle_older
 from exhume.formats.leveldb.wire import key_text
 from exhume.io.parallel import map_ordered
@@ -186,7 +186,7 @@ def _strides(run: Run, start: bytes | None, stop: bytes | None, size: int) -> It
         index: BlockIndex = run.strict_index[run.numbers(start, stop)]
         return index.strides(size)
     low, high = _bounds(run, KeyRange(0, start, stop))  # a run has one column family, so its number is not needed
-    return [(run[at][0], held) for at, held in run.cuts(low, high, size)]
+    return [(run[at][KEY], held) for at, held in run.cuts(low, high, size)]
 
 
 def map_rows(
@@ -270,17 +270,17 @@ def add_ordered(
 
     `ranges` are those of `Sources.spans_of`, `lean` and `report` those of `add_items`.
     """
-    from exhume.formats.leveldb.pykernel import judge
+    from exhume.formats.leveldb.pykernel import LIVE, NEWER, NO_NEWER, STATUS, judge
 
     # (sort key, item), where the sort key is (invalid, rank, negative timestamp).
-    keyed = [(order.sort_key(item[0]), item) for item in items]
+    keyed = [(order.sort_key(item[KEY]), item) for item in items]
     keyed.sort(key=lambda pair: (pair[0], pair[1][1:4]))  # in a key: newest first, then by rank and offset
     # Rows for `judge`: key, value, inverted, offset, place, status, next newer sequence number.  It sets the last two,
-    # and does not read value, offset and place.
-    judged: list[list[Any]] = [[key[:2], b"", inverted, 0, 0, 0, -1] for key, (_, inverted, *_) in keyed]
+    # and does not read value, offset and place.  The key is without the timestamp: versions of one key have several.
+    judged: list[list[Any]] = [[key[:2], b"", inverted, 0, 0, LIVE, NO_NEWER] for key, (_, inverted, *_) in keyed]
     judge(judged, (None, -1, -1), last_sequence, ranges)
-    add_items(rows, [(order.user_key(item[0]), *item[1:]) for _, item in keyed], lean=lean, report=report)
-    rows.mark([(row[5], row[6]) for row in judged])
+    add_items(rows, [(order.user_key(item[KEY]), *item[1:]) for _, item in keyed], lean=lean, report=report)
+    rows.mark([(row[STATUS], row[NEWER]) for row in judged])
     for (_, _, negative_timestamp), (key, inverted, *_) in keyed if order.timestamp else ():
         place = order.user_key(key), (_TOP - inverted) >> 8
         rows.extras[place] = rows.extras.get(place, VersionExtra())._replace(timestamp=-negative_timestamp)
@@ -302,7 +302,7 @@ def _until(blocks: Iterator[list[Item]], keys: KeyRange) -> Iterator[list[Item]]
     """Yield the items of sorted blocks that are in a range of keys; blocks after it are not read."""
     for items in blocks:
         yield _between(items, keys)
-        if keys.stop is not None and items and items[-1][0] >= keys.stop:
+        if keys.stop is not None and items and items[-1][KEY] >= keys.stop:
             return
 
 
@@ -327,10 +327,14 @@ def rows_of(family: int, versions: Iterable[Version]) -> LeveldbRows:
     found = list(versions)
     # Items: (key, inverted, rank, offset, value, place).
     rows.add_items(
-        [(v.key, ~(v.sequence << 8 | v.value_type) & _TOP, 0, v.entry_offset, v.value, v.place) for v in found]
+        [
+            (one.key, _TOP - (one.sequence << 8 | one.value_type), 0, one.entry_offset, one.value, one.place)
+            for one in found
+        ]
     )
-    rows.mark([(_STATUSES.index(v.status), -1 if v.superseded_by is None else v.superseded_by) for v in found])
-    rows.extras = {(v.key, v.sequence): v.extra for v in found if v.extra is not None}
+    newer = (-1 if version.superseded_by is None else version.superseded_by for version in found)
+    rows.mark([(_STATUSES.index(version.status), number) for version, number in zip(found, newer, strict=True)])
+    rows.extras = {(version.key, version.sequence): version.extra for version in found if version.extra is not None}
     return rows
 
 
@@ -416,7 +420,7 @@ def is_sound(database: DatabaseDirectory, jobs: int = 1) -> bool:
         tables = [database.table(file) for file in database.tables(Role.LIVE)]
         for table in tables:
             table.check_footer(report)
-        if any(f.severity is not Severity.NOTE for f in found):
+        if any(finding.severity is not Severity.NOTE for finding in found):
             return False
         pieces = [(table, at) for table in tables for at in range(0, len(table.strict_index), PIECE)]
     except ExhumeError:

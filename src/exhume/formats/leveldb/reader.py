@@ -104,7 +104,7 @@ class LevelDbArchive(RecordArchive):
         """Whether a listing on the command line met damage, or something that could not be checked."""
         if isinstance(source, Tree):
             self.database: Database = Database(source, limits=limits, sequence_rule=sequence_rule)
-            if not any(f.kind in ("table", "log", "manifest", "current") for f in self.database.files):
+            if not any(file.kind in ("table", "log", "manifest", "current") for file in self.database.files):
                 raise (self.database.errors or [checks.NO_CURRENT.error(span=None)])[0]
         else:
             self.database = _lone_table(source, limits)
@@ -116,7 +116,7 @@ class LevelDbArchive(RecordArchive):
             name: getattr(manifest, name) if manifest else None
             for name in ("last_sequence", "next_file_number", "log_number", "previous_log_number", "waterline")
         }
-        families = {f.name: len(f.tables) for f in manifest.families.values()} if manifest else {}
+        families = {family.name: len(family.tables) for family in manifest.families.values()} if manifest else {}
         return LevelDbInfo(
             writer=manifest.writer if manifest else "unknown",
             comparator=database.comparator,
@@ -126,7 +126,7 @@ class LevelDbArchive(RecordArchive):
             files=tuple(database.files),
             edits=len(manifest.records) if manifest else 0,
             problems=len(database.problems),
-            errors=tuple(f for f in (*database.problems, *self._scanned) if f.is_problem),
+            errors=tuple(file for file in (*database.problems, *self._scanned) if file.is_problem),
         )
 
     def stats(self, *, jobs: int = 1) -> dict[str, Any]:
@@ -159,7 +159,10 @@ class LevelDbArchive(RecordArchive):
             if high is not None and low is not None
             else 0,
             "logs": logs,
-            "edits": [{"offset": r.offset, "intact": r.intact, **r.edit.to_dict()} for r in manifest.records]
+            "edits": [
+                {"offset": record.offset, "intact": record.intact, **record.edit.to_dict()}
+                for record in manifest.records
+            ]
             if manifest
             else [],
         }

@@ -190,7 +190,7 @@ class Replay:
             return batch, _ALONE
         span = source.span(record.offset - source.origin, record.end - source.origin)
         batch = parse_batch(record.payload, span, self._made(reader, record, span))
-        return batch, tuple([o.offset for o in batch.operations])
+        return batch, tuple([operation.offset for operation in batch.operations])
 
     def _made(self, reader: LogReader, record: LogRecord, span: Span) -> Made | None:
         """Return the function that makes keys and values of a record that is not in memory; None for other records."""

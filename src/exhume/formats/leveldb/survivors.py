@@ -6,7 +6,7 @@ Without a usable manifest, all files count.  A merge operand is a version of a k
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain, groupby
 from operator import attrgetter
@@ -14,7 +14,7 @@ from typing import Any
 
 from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.database import Database
-from exhume.formats.leveldb.deletions import Deletions
+from exhume.formats.leveldb.deletions import DeletionsByFamily
 from exhume.formats.leveldb.kernel import LeveldbRows
 from exhume.formats.leveldb.model import CURRENT_STATE, DELETIONS, Status, ValueTypes, Verdict, Version
 from exhume.formats.leveldb.ranges import tally_of, versions_of
@@ -45,11 +45,11 @@ def surviving_rows(database: Database, collect: checks.Report, report: SalvageRe
         database.map_versions(versions_of, collect, unreferenced=not has_manifest, lean=True)
     )
     if has_manifest:  # versions that a range deletion hides have the status `deleted`
-        yield from _newest_rows(database, versions, ({}, {}), report)
+        yield from _newest_rows(database, versions, DeletionsByFamily({}, {}), report)
         return
     found = sorted(versions, key=database.version_key)
     deletions = database.deletions(found, unreferenced=True)
-    if deletions[1]:
+    if deletions.of_all:
         report.notes.append("range deletions reach over all keys that they name, without the limits of a manifest")
     yield from _newest_rows(database, found, deletions, report)
 
@@ -57,12 +57,13 @@ def surviving_rows(database: Database, collect: checks.Report, report: SalvageRe
 def _newest_rows(
     database: Database,
     versions: Iterable[Version],
-    deletions: tuple[Mapping[int, Deletions], Mapping[int, Deletions]],
+    deletions: DeletionsByFamily,
     report: SalvageReport,
 ) -> Iterator[Row]:
     """Yield (key, value) of the newest believable version of each key; `versions` are sorted."""
     is_wiped = partial(database.is_wiped, deletions=deletions)
-    # Only versions of the default column family are used.  A comparator may treat different keys as equal.
+    # What the versions of one key have in common: its bytes, or, as a comparator may treat different ones as equal, the
+    # first three parts of `version_key`.
     same: Callable[[Version], Any] = (
         attrgetter("key") if database.order(0).is_bytewise else lambda version: database.version_key(version)[:3]
     )

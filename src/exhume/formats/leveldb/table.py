@@ -19,7 +19,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, pairwise
 from operator import add
-from typing import Any
+from typing import Any, Final
 
 from exhume.errors import ExhumeError, FormatError
 from exhume.formats.leveldb import checks, layout
@@ -44,6 +44,11 @@ The rank orders equal entries of several files and blocks.  Its upper bits are t
 are twice the number of the block in it, or for a log twice that of the batch, plus 1.  The value is `bytes` or a
 `LargeValue`; the place has the span of the block.  As tuples, `(key,)` sorts before all items of the key.
 """
+KEY: Final = 0
+INVERTED: Final = 1
+OFFSET: Final = 3
+PLACE: Final = 5
+"""Index of these parts in an item."""
 
 _TOP = (1 << 64) - 1  # minus a packed number: newer entries sort first
 KNOWN_TYPES = frozenset(ValueTypes)
@@ -232,9 +237,12 @@ class Table(IndexedFile):
         self.report_problem(block, stop, end, problem, report)
         if self.global_sequence is not None:
             stamp = self.global_sequence << 8  # replaces the sequence number of each entry, and keeps the type
-            items = [(one[0], _TOP - (stamp | ~one[1] & 0xFF), *one[2:]) for one in items]
+            items = [
+                (key, _TOP - (stamp | ~inverted & 0xFF), rank, at, value, place)
+                for key, inverted, rank, at, value, place in items
+            ]
         if not self.comparator.is_bytewise:
-            disorder = next((after[3] for one, after in pairwise(items) if not self.follows(one, after)), -1)
+            disorder = next((after[OFFSET] for one, after in pairwise(items) if not self.follows(one, after)), -1)
         if disorder >= 0:
             report(checks.KEY_ORDER, span=block.span.in_payload(disorder, end))
         return items, disorder < 0
@@ -247,8 +255,8 @@ class Table(IndexedFile):
         if self.comparator.is_bytewise:
             return after[:2] > one[:2]
         # None: the same key, where the newer comes first; or another one that sorts alike, or is not comparable.
-        found = self.comparator.precedes(one[0], after[0])
-        return after[1] > one[1] if found is None and after[0] == one[0] else found is not False
+        found = self.comparator.precedes(one[KEY], after[KEY])
+        return after[INVERTED] > one[INVERTED] if found is None and after[KEY] == one[KEY] else found is not False
 
     def span_of(self, start: bytes | None, stop: bytes | None) -> tuple[int, int] | None:
         """The span of the data blocks that may hold user keys in `[start, stop)`."""
@@ -276,8 +284,10 @@ class Table(IndexedFile):
         first, last = chosen.start, chosen.stop
         # In a remote table, a read of more than one block is announced.
         span = self.span_of(start, stop) if self.source.cost.wait else None
-        if span is not None and first < len(handles) and span[1] - span[0] > handles[first].size:
-            self.source.will_read(*span)
+        if span is not None and first < len(handles):
+            begin, end = span
+            if end - begin > handles[first].size:
+                self.source.will_read(begin, end)
         previous: Item | None = None  # the last item of the block before
         # The blocks of a long range are read ahead and not kept for the next look-up.
         streamed = last - first > MOST_KEPT or (start is None and stop is None)
@@ -285,15 +295,14 @@ class Table(IndexedFile):
         for items in blocks:
             if items:
                 if previous is not None and not self.follows(previous, items[0]):
-                    place = items[0][5]
-                    checks.raise_rule(checks.KEY_ORDER, span=place.span)
+                    checks.raise_rule(checks.KEY_ORDER, span=items[0][PLACE].span)
                 previous = items[-1]
                 yield self.shown(items)
 
     def shown(self, items: list[Item]) -> list[Item]:
         """The items that are not hidden."""
         hidden = self._hidden()
-        return [one for one in items if (_TOP - one[1]) >> 8 not in hidden] if hidden else items
+        return [one for one in items if (_TOP - one[INVERTED]) >> 8 not in hidden] if hidden else items
 
     def _stream(self, rank: int, first: int, last: int, start: bytes | None) -> Iterator[list[Item]]:
         """Yield the items of blocks `[first, last)`, read ahead, from the user key `start` on; then of those that
@@ -359,7 +368,7 @@ class Level:
         self._tables = tables
         self._largest = largest
         # Under a comparator, keys need not ascend as bytes.
-        self._ordered = all(a <= b for a, b in pairwise(largest))
+        self._ordered = all(key <= following for key, following in pairwise(largest))
 
     def items(self, start: bytes | None, stop: bytes | None) -> Iterator[Item]:
         """Entries from a key on, table by table; see `Table.items`."""
@@ -391,10 +400,10 @@ def whole_keys(pieces: Iterable[list[Item]]) -> Iterator[list[Item]]:
     for items in pieces:
         if not items:
             continue
-        if waiting and items[-1][0] == waiting[0][0]:
+        if waiting and items[-1][KEY] == waiting[0][KEY]:
             waiting += items
             continue
-        last = bisect_left(items, (items[-1][0],))
+        last = bisect_left(items, (items[-1][KEY],))
         piece, waiting = waiting + items[:last], items[last:]
         if piece:
             yield piece

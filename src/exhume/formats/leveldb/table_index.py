@@ -279,7 +279,7 @@ class IndexedFile(BlockFile):
 
             parse = parse_index_first_key if shape.kind == FIRST_KEYS else parse_index_delta
             try:
-                return BlockIndex.of((cut(k), h) for k, h in parse(block.data, block.payload_span))
+                return BlockIndex.of((cut(key), handle) for key, handle in parse(block.data, block.payload_span))
             except FormatError as error:
                 checks.report_error(report, rule_of(error), error)
                 return BlockIndex.of(())

@@ -136,7 +136,7 @@ def _xor(base: bytes | None, operands: Sequence[bytes]) -> bytes:
     """Combine the bytes by exclusive or; shorter strings are extended by zeros."""
     out = base or b""
     for operand in operands:
-        out = bytes(a ^ b for a, b in zip_longest(out, operand, fillvalue=0))
+        out = bytes(byte ^ other for byte, other in zip_longest(out, operand, fillvalue=0))
     return out
 
 

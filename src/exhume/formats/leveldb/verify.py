@@ -29,7 +29,7 @@ from exhume.formats.leveldb.layout_facts import user_key
 from exhume.formats.leveldb.manifest import replay
 from exhume.formats.leveldb.model import Role, TableFile
 from exhume.formats.leveldb.ranges import PIECE
-from exhume.formats.leveldb.table import KNOWN_TYPES, Item, Table, property_number
+from exhume.formats.leveldb.table import KEY, KNOWN_TYPES, Item, Table, property_number
 from exhume.formats.leveldb.table_blocks import TableBlock
 from exhume.formats.leveldb.table_index import PROPERTIES
 from exhume.formats.leveldb.wire import BlockIndex, Handle
@@ -90,8 +90,8 @@ def _verify_logs(database: Database) -> Generator[Finding, None, int | None]:
 def _verify_tables(rules: _Rules, jobs: int, progress: Progress) -> Iterator[Finding]:
     """Yield findings on each table.  Threads survey runs of data blocks in advance, of later tables, too."""
     database = rules.database
-    tables = [f for f in database.files if f.kind == "table" and f.size is not None]
-    known = {t.number: t for t in database.manifest.tables} if database.manifest else {}
+    tables = [file for file in database.files if file.kind == "table" and file.size is not None]
+    known = {table.number: table for table in database.manifest.tables} if database.manifest else {}
     waiting: deque[TableVerifier] = deque()
 
     def block_runs() -> Iterator[_BlockRun]:
@@ -362,9 +362,9 @@ class TableVerifier:
         report = self.report
         if previous is not None and not self.table.follows(previous, items[0]):
             report(checks.KEY_ORDER, "a block starts before the end of the previous one", span=block.span)
-        if self.order.precedes(separator, items[-1][0]):
+        if self.order.precedes(separator, items[-1][KEY]):
             report(checks.INDEX_KEY, "below the last key of its block", span=block.span,
-                   expected=items[-1][0], actual=separator)  # fmt: skip
+                   expected=items[-1][KEY], actual=separator)  # fmt: skip
         self._check_bounds(block, items)
         for _, inverted, _, at, _, _ in items:
             sequence, kind = divmod(_TOP - inverted, 256)
@@ -382,7 +382,7 @@ class TableVerifier:
         if self.stated is None:
             return
         smallest, largest = user_key(self.stated.smallest), user_key(self.stated.largest)
-        if self.order.precedes(items[0][0], smallest) or self.order.precedes(largest, items[-1][0]):
+        if self.order.precedes(items[0][KEY], smallest) or self.order.precedes(largest, items[-1][KEY]):
             self.report(checks.KEY_RANGE, span=block.span, expected=f"{smallest!r} to {largest!r}")
 
     def _check_range(self, last: _LastEntry | None) -> None:
