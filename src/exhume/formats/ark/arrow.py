@@ -131,7 +131,7 @@ class ArrowForm:
         if name in inside:
             return self.pa.string(), dumps
         schema = self._registry.schema(name)
-        plan = [(f.name, *self._field(f, (*inside, name))) for f in schema.visible_fields()]
+        plan = [(each.name, *self._field(each, (*inside, name))) for each in schema.visible_fields()]
         if not plan:
             return self.pa.bool_(), lambda value: True
 
@@ -149,7 +149,7 @@ class ArrowForm:
 
         def convert(items: Any) -> list[tuple[Any, Any]]:
             pairs = items.items() if isinstance(items, Mapping) else items
-            return [(_maybe(key, k), _maybe(value, v)) for k, v in pairs]
+            return [(_maybe(key, name), _maybe(value, item)) for name, item in pairs]
 
         return self.pa.map_(key_type, value_type), convert
 

@@ -134,18 +134,22 @@ def _declaration_around(data: bytes, at: int, identifier: str) -> ObjectDeclarat
     name_at, name = _text_before(data, type_at)
     if name is None or name_at < 1 or data[name_at - 1] not in HEADERS:
         return None
-    found = read_counted(data, at + GUID_SIZE)
-    if found is None or len(found[0]) > MAX_REGISTRY:
+    registry_at = at + GUID_SIZE
+    text, end = read_counted(data, registry_at) or (None, registry_at)
+    if text is None or len(text) > MAX_REGISTRY:
         return None
-    text, end = found
     try:
         registry = text.decode()
     except UnicodeDecodeError:
         registry = ""
-    # Group 0 has one boolean, whether the channel is latched.
-    number, body = (data[name_at - 1] == HEADER_WITH_GROUPS and read_first_group(data, end)) or (None, b"")
-    latched = number == 0 and len(body) == 1 and any(body)
+    latched = data[name_at - 1] == HEADER_WITH_GROUPS and _is_latched(data, end)
     return ObjectDeclaration(name, type_, identifier, registry, latched)
+
+
+def _is_latched(data: bytes, groups_at: int) -> bool:
+    """Whether a channel is latched, by the groups of its declaration: group 0 consists of this one boolean."""
+    number, body = read_first_group(data, groups_at) or (None, b"")
+    return number == 0 and len(body) == 1 and any(body)
 
 
 def _text_before(data: bytes, end: int) -> tuple[int, str | None]:
@@ -164,8 +168,9 @@ def _text_before(data: bytes, end: int) -> tuple[int, str | None]:
 
 def _name(data: bytes) -> str:
     """The name of the log, which follows its two GUIDs; empty if it cannot be read."""
-    found = read_counted(data, MANIFEST_FIELDS.common_identifier[1])
-    return "" if found is None or len(found[0]) > MAX_NAME else found[0].decode("utf-8", "replace")
+    _, name_at = MANIFEST_FIELDS.common_identifier  # start and end of the second GUID
+    name, _ = read_counted(data, name_at) or (b"", name_at)
+    return "" if len(name) > MAX_NAME else name.decode("utf-8", "replace")
 
 
 def guess_compression(source: Source) -> str:

@@ -231,7 +231,7 @@ class ArkLogSet(Archive):
 
     def entries(self) -> Iterator[Entry]:
         for row in self.info().logs:
-            yield Entry(kind="log", name=row["log"], details={k: v for k, v in row.items() if k != "log"})
+            yield Entry(kind="log", name=row["log"], details={key: value for key, value in row.items() if key != "log"})
 
     def sections(self, *, jobs: int = 1) -> SectionMap:
         """Return the sections of all logs in one map; files that logs share have those of each.
@@ -242,7 +242,10 @@ class ArkLogSet(Archive):
         for log in self.logs():
             found = log.sections(jobs=jobs)
             for name, source in found.sources.items():
-                files.setdefault(name, (source, [s for s in found if s.span.source == name and s.kind != "gap"]))
+                files.setdefault(
+                    name,
+                    (source, [section for section in found if section.span.source == name and section.kind != "gap"]),
+                )
         return SectionMap(files.values())
 
     def verify(self, *, quick: bool = False, jobs: int = 1, progress: Progress = no_progress) -> Iterator[Finding]:

@@ -97,7 +97,8 @@ def fit(registry: Registry, name: str, value: Mapping[str, Any]) -> dict[str, An
         if each.name in value:
             out[each.name] = _fit_field(registry, each, value[each.name])
         else:
-            out[each.name] = defaults.maker(each)[0]()
+            make, _ = defaults.maker(each)
+            out[each.name] = make()
     for key, item in value.items():
         if key not in out and item not in (None, 0, False, "", [], {}):
             raise WriterError(
@@ -109,7 +110,8 @@ def fit(registry: Registry, name: str, value: Mapping[str, Any]) -> dict[str, An
 def _fit_field(registry: Registry, each: Field, value: Any) -> Any:
     """Return a value with the missing fields of its type filled in with defaults."""
     if value is None and not each.optional:
-        return Defaults(registry, for_wire=True).maker(each)[0]()
+        make, _ = Defaults(registry, for_wire=True).maker(each)
+        return make()
     if each.type == "object" and isinstance(value, Mapping):
         return fit(registry, each.object_type or "", value)
     if each.type == "arraylist" and isinstance(value, Sequence) and each.value is not None:

@@ -161,7 +161,7 @@ def compile_pattern(text: str) -> re.Pattern[str] | None:
     Raises the error of rule ARK-503 for patterns whose matching time is not bounded by a small power of the length:
     they come from a file, and the engine has no time limit.
     """
-    if not any(c in text for c in ".^$*+?{}[]\\|()"):
+    if not any(char in text for char in ".^$*+?{}[]\\|()"):
         return None
     if len(text) > MAX_PATTERN:
         raise PATTERN_COST.error(expected=f"at most {MAX_PATTERN} characters", actual=len(text))
@@ -177,7 +177,7 @@ def compile_pattern(text: str) -> re.Pattern[str] | None:
 
 def check_pattern(text: str, span: Span) -> Finding | None:
     """The finding for an entry that is neither a plain name nor a usable regular expression."""
-    if not any(c in text for c in ".^$*+?{}[]\\|()"):
+    if not any(char in text for char in ".^$*+?{}[]\\|()"):
         return None
     try:
         re.compile(text)
@@ -278,7 +278,7 @@ def topic_matcher(topics: str | re.Pattern[str] | Iterable[str | re.Pattern[str]
             except re.error as error:
                 raise QueryError(f"not a regular expression: {error}", query=each, column=error.pos) from error
         else:
-            if any(c in each for c in "*?["):
+            if any(char in each for char in "*?["):
                 matchers.append(re.compile(fnmatch.translate(each)).match)
             if _LOOKS_LIKE_EXPRESSION.search(each):
                 try:

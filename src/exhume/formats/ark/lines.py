@@ -65,7 +65,7 @@ def json_schema(registry: Registry, type_name: str) -> dict[str, Any]:
 def _object(registry: Registry, name: str, inside: tuple[str, ...]) -> dict[str, Any]:
     """Return the JSON Schema of an object type; without properties for a type within itself."""
     fields = () if name in inside else tuple(registry.schema(name).visible_fields())
-    known = {f.name: _field(registry, f, (*inside, name)) for f in fields}
+    known = {each.name: _field(registry, each, (*inside, name)) for each in fields}
     return {"type": "object", "properties": {key: schema for key, schema in known.items() if schema is not None}}
 
 
@@ -262,7 +262,8 @@ class LineQuery(Query):
         """Yield the lines of a batch; `pieces` has each cursor's entries, `numbers` the cursor of each message."""
         # A message that is too large to be read with others.
         if len(numbers) == 1:
-            cursor, piece = batch.cursors[numbers[0]], pieces[numbers[0]]
+            (lone,) = numbers
+            cursor, piece = batch.cursors[lone], pieces[lone]
             assert isinstance(cursor, SplitCursor)
             if cursor.is_lone(piece):
                 for message in cursor.messages(piece):
@@ -297,8 +298,9 @@ class LineQuery(Query):
                             lines, count = [], 0
                             yield line
                         else:
-                            lines.append(line[0])
-                            count += line[1]
+                            printed, lines_in_it = line
+                            lines.append(printed)
+                            count += lines_in_it
         except ExhumeError:  # the lines before the damaged message come before its error
             yield b"".join(lines), count
             raise

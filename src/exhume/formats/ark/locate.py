@@ -246,7 +246,8 @@ def _locate_manifest(source: Source, hit: int, limits: Limits) -> CarvedArchive 
         return None
     # The trailer names the type of the content.
     trailer = source.read_at(start + footer.len_content, min(footer.len_trailer, LONGEST_NAME))
-    if trailer and (read_counted(trailer, 0) or (b"",))[0] != MANIFEST_TYPE.encode():
+    content_type, _ = read_counted(trailer, 0) or (b"", 0)
+    if trailer and content_type != MANIFEST_TYPE.encode():
         return None
     span = source.span(start, end)
     try:
@@ -291,7 +292,7 @@ def _locate_split(source: Source, hit: int, limits: Limits) -> CarvedArchive | N
     length = _split_length(header, int(ends[is_usable].max(initial=0)), room)
     # Check the entries, and the messages that are there.
     inside = entries[np.flatnonzero(is_usable & (ends <= room))]
-    findings = [f for f in check_entries(split, index) if f.is_problem][:MOST_FINDINGS]
+    findings = [finding for finding in check_entries(split, index) if finding.is_problem][:MOST_FINDINGS]
     bad, more, proof = prove_messages(split, inside, limits)
     findings += more
     is_cut = length > room or present < header.item_count
@@ -316,8 +317,8 @@ def _split_length(header: SplitHeader, messages_end: int, room: int) -> int:
 def _plausible(header: SplitHeader) -> bool:
     """Whether a header is plausible, and not just three bytes that happen to look like one."""
     shorts = {mapping.short for mapping in header.mappings}
-    # The version of a GUID is its 13th digit, after two hyphens.
-    versions = [mapping.identifier[14] for mapping in header.mappings] + [header.identifier[14]]
+    identifiers = [*(mapping.identifier for mapping in header.mappings), header.identifier]
+    versions = [identifier.split("-")[2][0] for identifier in identifiers]  # the first digit of the third group
     return (
         bool(header.mappings)
         and len(shorts) == len(header.mappings)

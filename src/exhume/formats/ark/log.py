@@ -121,14 +121,20 @@ class SplitReference:
     @property
     def is_hidden(self) -> bool:
         """Whether the manifest's statistics say that the filters hide all of it."""
-        times = [(s.minimum_ns, s.maximum_ns) for s in self.declaration.statistics if s.count]
+        times = [
+            (statistics.minimum_ns, statistics.maximum_ns)
+            for statistics in self.declaration.statistics
+            if statistics.count
+        ]
         accepted = self.acceptance
         if times and all(low is not None and high is not None for low, high in times):
             low = min(low for low, _ in times if low is not None)
             high = max(high for _, high in times if high is not None)
             if high < accepted.minimum_ns or low > accepted.maximum_ns:
                 return True
-        return bool(self.channels) and not any(accepted.accepts_name(c.name) for c in self.channels.values())
+        return bool(self.channels) and not any(
+            accepted.accepts_name(channel.name) for channel in self.channels.values()
+        )
 
 
 class ArkLog(RecordArchive):

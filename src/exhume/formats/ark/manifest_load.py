@@ -122,7 +122,7 @@ def _old_columns(registry: Registry, content: bytes, where: Span) -> list[Findin
     The list is the fourth field, after the name, so that its count can be read without a decoder.
     """
     schema = registry.schemas.get(assumptions.MANIFEST_TYPE)
-    if schema is None or [f.name for f in schema.fields[:4]] != [
+    if schema is None or [each.name for each in schema.fields[:4]] != [
         "log_identifier", "common_identifier", "name", "v1_columns",
     ]:  # fmt: skip
         return []
@@ -190,7 +190,7 @@ def _without_filter(registry: Registry) -> Registry:
     """Return a registry whose sections have no filter."""
     name = "ark::logging::ManifestSection"
     section = registry.schema(name)
-    fields = tuple(f for f in section.fields if f.name != "acceptance_filter")
+    fields = tuple(each for each in section.fields if each.name != "acceptance_filter")
     return Registry({**registry.schemas, name: section._replace(fields=fields)}, registry.enums)
 
 
@@ -215,7 +215,7 @@ def manifest_from_value(value: Mapping[str, Any]) -> Manifest:
         metadata_object = value.get("metadata") or {}
         entries = metadata_object.get(assumptions.METADATA_FIELD)
         if entries is None:  # the field has another name in the manifest's own schema
-            entries = next((v for v in metadata_object.values() if isinstance(v, (dict, list))), {})
+            entries = next((value for value in metadata_object.values() if isinstance(value, (dict, list))), {})
         metadata = {str(key): str(text) for key, text in _pairs(entries)}
         return Manifest(
             _guid(value["log_identifier"]), _guid(value["common_identifier"]), str(value["name"]), sections, metadata

@@ -112,23 +112,23 @@ def merge(cursors: Sequence[Cursor], *, reverse: bool = False) -> Iterator[Batch
     includes the current position of the merge.
     """
     sign = -1 if reverse else 1  # in reverse, later ranks come first among equal times
-    waiting = sorted(cursors, key=lambda c: (c.bound, sign * c.rank))
+    waiting = sorted(cursors, key=lambda cursor: (cursor.bound, sign * cursor.rank))
     waiting.reverse()  # the next one is the last, for `pop`
     active: list[Cursor] = []  # open ones, by rank
     try:
         while active or waiting:
-            head = min((c.keys[0] for c in active), default=None)
+            head = min((cursor.keys[0] for cursor in active), default=None)
             # Open splits that may have an entry before the first loaded one.
             while waiting and (head is None or waiting[-1].bound <= head):
                 cursor = waiting.pop()
                 if cursor.open(reverse):
-                    bisect.insort(active, cursor, key=lambda c: sign * c.rank)
+                    bisect.insort(active, cursor, key=lambda cursor: sign * cursor.rank)
                     first = cursor.keys[0]
                     head = first if head is None else min(head, first)
             if not active:
                 break
             yield _emit(active, waiting[-1] if waiting else None, sign)
-            active = [c for c in active if len(c.keys) or c.advance(reverse)]
+            active = [cursor for cursor in active if len(cursor.keys) or cursor.advance(reverse)]
     finally:
         for cursor in active:
             cursor.close()
@@ -140,15 +140,20 @@ def _emit(active: list[Cursor], following: Cursor | None, sign: int) -> Batch:
     The limit is the last loaded entry of the split that runs out first (included), or the bound of the next split,
     `following` (excluded).  Ties on time go by rank, which `active` is sorted by; `sign` is -1 for the opposite order.
     """
-    limits = [_Limit(c.keys[-1], sign * c.rank, True) for c in active if c.has_more]
+    limits = [_Limit(cursor.keys[-1], sign * cursor.rank, True) for cursor in active if cursor.has_more]
     if following is not None:
         limits.append(_Limit(following.bound, sign * following.rank, False))
     limit = min(limits, default=None)
-    counts = [len(c.keys) if limit is None else limit.entries_before(c.keys, sign * c.rank) for c in active]
-    chosen = [(c, count) for c, count in zip(active, counts, strict=True) if count]
-    keys = [c.keys[:count] for c, count in chosen]
-    blocks = tuple(c.take(count) for c, count in chosen)
-    return Batch(tuple(c for c, _ in chosen), blocks, ark_merge(keys) if len(keys) > 1 else [0] * len(keys[0]))
+    counts = [
+        len(cursor.keys) if limit is None else limit.entries_before(cursor.keys, sign * cursor.rank)
+        for cursor in active
+    ]
+    chosen = [(cursor, count) for cursor, count in zip(active, counts, strict=True) if count]
+    keys = [cursor.keys[:count] for cursor, count in chosen]
+    blocks = tuple(cursor.take(count) for cursor, count in chosen)
+    return Batch(
+        tuple(cursor for cursor, _ in chosen), blocks, ark_merge(keys) if len(keys) > 1 else [0] * len(keys[0])
+    )
 
 
 class _Limit(NamedTuple):

@@ -56,7 +56,7 @@ def ark_scan(index: Buffer, last: int) -> tuple[bool, int, int, int]:
 
     Raises `ValueError` for an index without entries.
     """
-    times = [entry[0] for entry in iter_entries(index)]
+    times = [time for time, _, _, _, _ in iter_entries(index)]
     if not times:
         raise ValueError("no entries")
     is_sorted = times[0] >= last and all(one <= other for one, other in pairwise(times))
@@ -65,15 +65,12 @@ def ark_scan(index: Buffer, last: int) -> tuple[bool, int, int, int]:
 
 def ark_statistics(index: Buffer, low: int, high: int) -> list[tuple[int, int, int, int, int]]:
     """Return (short identifier, count, stored bytes, lowest and highest time) for times in `[low, high]`."""
-    found: dict[int, list[int]] = {}
+    found: dict[int, tuple[int, int, int, int]] = {}  # by short identifier, the other four
     for time, _, size, short, _ in iter_entries(index):
         if low <= time <= high:
-            total = found.setdefault(short, [0, 0, time, time])
-            total[0] += 1
-            total[1] += size
-            total[2] = min(total[2], time)
-            total[3] = max(total[3], time)
-    return [(short, *found[short]) for short in sorted(found)]  # type: ignore[misc]
+            count, stored, lowest, highest = found.get(short, (0, 0, time, time))
+            found[short] = count + 1, stored + size, min(lowest, time), max(highest, time)
+    return [(short, *found[short]) for short in sorted(found)]
 
 
 def ark_faults(

@@ -155,7 +155,7 @@ class Query:
         def cut(stop: int) -> tuple[list[int], list[IndexBlock]]:
             """Return where `[start, stop)` ends in each block, and that part of each block."""
             ends = [first + count for first, count in zip(at, counts_of(numbers, start, stop, len(at)), strict=True)]
-            return ends, [block.part(a, b) for block, a, b in zip(batch.blocks, at, ends, strict=True)]
+            return ends, [block.part(start, end) for block, start, end in zip(batch.blocks, at, ends, strict=True)]
 
         while start < len(numbers):
             stop = min(len(numbers), start + BATCH_MESSAGES)
@@ -231,13 +231,19 @@ class Query:
 
     def _last_entries(self, reference: SplitReference) -> Iterator[tuple[str, LastEntry]]:
         """Yield the last entry before the window in a split of each selected latched channel, by its identifier."""
-        wanted = {c.identifier for c in self.candidates(reference) if c.latched and self.accepts(reference, c)}
+        wanted = {
+            channel.identifier
+            for channel in self.candidates(reference)
+            if channel.latched and self.accepts(reference, channel)
+        }
         low = 0 if LATCHED_REPLAY_BEFORE_FILTERS else reference.acceptance.minimum_ns
         high = min(self.low - 1, reference.acceptance.maximum_ns)
         facts = self._facts(reference) if wanted and low <= high else None
         if facts is None:
             return
-        channels = {m.short: m.identifier for m in facts.header.mappings if m.identifier in wanted}
+        channels = {
+            mapping.short: mapping.identifier for mapping in facts.header.mappings if mapping.identifier in wanted
+        }
         if not channels or facts.minimum_ns > high:
             return
         split = self.reader.open_split(reference.identifier)

@@ -13,6 +13,7 @@ import shutil
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import replace
+from operator import attrgetter
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -57,6 +58,7 @@ from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.recovery import Outcome, SalvageMode, SalvageReport, VerifiedBy
+from exhume.tuples import NamedTuple
 
 BATCH = 4096
 """Entries of an index that are examined at a time."""
@@ -140,6 +142,14 @@ def _without_manifest(tree: Tree) -> LoadedManifest | None:
         return None
     manifest = Manifest(NIL, NIL, "", (ManifestSection(tuple(columns)),))
     return LoadedManifest(manifest, SchemaSource.SALVAGE)
+
+
+class _Lost(NamedTuple):
+    """A lost message: its bytes `[start, end)` in the file, and why it is lost."""
+
+    start: int
+    end: int
+    why: Finding
 
 
 class _Salvage:
@@ -342,9 +352,8 @@ class _Salvage:
         starts = found.entries["ofs_data"].astype(np.int64)
         ends = starts + found.entries["len_data"]
         order = np.argsort(starts)
-        # Lost messages as (start, end, why), in the order of the file.
         spans = ((int(entry["ofs_data"]), int(entry["len_data"]), finding) for entry, finding in found.lost)
-        lost = deque(sorted(((at, at + size, finding) for at, size, finding in spans), key=lambda row: row[0]))
+        lost = deque(sorted((_Lost(at, at + size, finding) for at, size, finding in spans), key=attrgetter("start")))
         at = 0
         for start, end in zip(starts[order].tolist(), ends[order].tolist(), strict=True):
             self._unread(found, lost, at, start)
@@ -352,13 +361,13 @@ class _Salvage:
             at = max(at, end)
         self._unread(found, lost, at, source.size)
 
-    def _unread(self, found: SplitSurvey, lost: deque[tuple[int, int, Finding]], at: int, end: int) -> None:
-        """Account for bytes between messages: they belong to `lost` ones (start, end, why; in order) or to none."""
+    def _unread(self, found: SplitSurvey, lost: deque[_Lost], at: int, end: int) -> None:
+        """Account for bytes between messages: they belong to `lost` ones (in order of the file) or to none."""
         source = found.split.source
         while at < end:
-            while lost and lost[0][1] <= at:
+            while lost and lost[0].end <= at:
                 lost.popleft()
-            if not lost or lost[0][0] >= end:
+            if not lost or lost[0].start >= end:
                 self._account_rest(found, at, end)
                 return
             start, stop, why = lost[0]

@@ -138,7 +138,8 @@ def split_sections(identifier: str, source: Source, codec: str | None, limits: L
         out.append(Section(name, source.span(start, end), SectionKind.DATA))
         out += _messages(limits, split, label, name, inside[number], codec)
     # The first truncated message that begins in the file takes what remains after all that is whole.
-    for position, offset in [one for one in truncated if one[1] < source.size][:1]:
+    begun = [(position, offset) for position, offset in truncated if offset < source.size]
+    for position, offset in begun[:1]:
         start = max(offset, split.header.index_end, *(end for _, end in runs))
         note = f"truncated: {counted(len(truncated), 'messages')}, the first is message {position}"
         if start < source.size:
@@ -233,7 +234,7 @@ def _runs(split: Split) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
         # Bad entries may be truncated messages; without any, the kernel joins the messages.
         places = list(zip(offsets, sizes, strict=True)) if 1 in bad else []
         if places:
-            cut += [(first + n, at) for n, (at, stored) in enumerate(places) if at + stored > size]
+            cut += [(first + number, at) for number, (at, stored) in enumerate(places) if at + stored > size]
             places = [(at, stored) for at, stored in places if at + stored <= size]
             parts += _joined(places)
         else:

@@ -249,7 +249,7 @@ class Split:
             order.sort(key=times.__getitem__)
             for start in _starts(len(order), reverse=reverse):
                 which = order[start : start + INDEX_BLOCK]
-                entries = b"".join([index[n * ENTRY_SIZE : (n + 1) * ENTRY_SIZE] for n in which])
+                entries = b"".join([index[number * ENTRY_SIZE : (number + 1) * ENTRY_SIZE] for number in which])
                 yield self._block(entries, which, known, wanted, reverse=reverse)
             return
         first, last = self._window(facts, low, high)
@@ -281,7 +281,7 @@ class Split:
         missing = set(shorts)
         for block in self.blocks(facts, low, high, reverse=True):
             for short in [*missing]:
-                hit = next((n for n in _places(block.object, short) if not block.bad[n]), None)
+                hit = next((number for number in _places(block.object, short) if not block.bad[number]), None)
                 if hit is not None:
                     missing.discard(short)
                     yield short, block.part(hit, hit + 1)
@@ -344,20 +344,16 @@ class Split:
 
     def statistics(self, facts: SplitFacts, low: int = 0, high: int = TIME_MAX) -> dict[str, ObjectStatistics]:
         """Count, stored bytes and time range (ns) per object for `low <= time <= high`, from the index alone."""
-        found: dict[int, list[int]] = {}
+        found: dict[int, tuple[int, int, int, int]] = {}  # by short identifier: the values of `ObjectStatistics`
         first, last = self._window(facts, low, high) if facts.is_sorted else (0, facts.item_count)
         for start in range(first, last, INDEX_BLOCK):
             rows = ark_statistics(self.read_entries(start, min(last, start + INDEX_BLOCK)), low, high)
             for short, count, stored, earliest, latest in rows:
-                total = found.setdefault(short, [0, 0, TIME_MAX, 0])
-                total[0] += count
-                total[1] += stored
-                total[2] = min(total[2], earliest)
-                total[3] = max(total[3], latest)
+                num, size, minimum, maximum = found.get(short, (0, 0, TIME_MAX, 0))
+                found[short] = num + count, size + stored, min(minimum, earliest), max(maximum, latest)
         out: dict[str, ObjectStatistics] = {}
         for mapping in self.header.mappings:
-            total = found.get(mapping.short, [0, 0, 0, 0])
-            out[mapping.identifier] = ObjectStatistics(*total)
+            out[mapping.identifier] = ObjectStatistics(*found.get(mapping.short, (0, 0, 0, 0)))
         return out
 
     def read_messages(self, offsets: Numbers, sizes: Numbers) -> list[bytes]:

@@ -392,7 +392,7 @@ def _check_coverage(reader: ArkLog, reference: SplitReference, source: Source) -
     from exhume.layout.sections import SectionMap
 
     sections = split_sections(reference.identifier, source, split_codec(reference), reader.limits)
-    found = SectionMap([(source, [s for s in sections if s.parent is None])])
+    found = SectionMap([(source, [section for section in sections if section.parent is None])])
     for gap in found.gaps():
         yield UNEXPLAINED.finding(counted(gap.span.size, "bytes"), span=gap.span)
 

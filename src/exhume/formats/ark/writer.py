@@ -448,7 +448,8 @@ class ArkWriter(Writer):
         sync_directory(self.root / "splits")
         self._durable = True
         state = tuple(
-            (len(c.objects), len(c.closed), c.split is not None and c.split.count > 0) for c in self._columns.values()
+            (len(column.objects), len(column.closed), column.split is not None and column.split.count > 0)
+            for column in self._columns.values()
         ) + tuple(self._metadata.items())
         if state != self._published:
             with AtomicFile(self._partial_path, overwrite=True) as file:

@@ -405,7 +405,8 @@ class Catalog:
                 elif quick:
                     return
                 index = archive.index
-                members = {name: (index.starts[i], index.ends[i]) for i, name in index.items() if i not in index.flaws}
+                sound = [(name, ordinal) for ordinal, name in index.items() if ordinal not in index.flaws]
+                members = {name: (index.starts[ordinal], index.ends[ordinal]) for name, ordinal in sound}
         except ExhumeError as error:
             if error.code == "EX-613":  # chunks may not be read there, which is not a difference
                 raise

@@ -40,7 +40,7 @@ ORDERS: tuple[IndexOrder, ...] = ("sorted", "insertion")
 # How each writer escapes characters (tables of `str.translate`), and what finds a character to escape.
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
 _CONTROLS = {chr(code): f"\\u{code:04x}" for code in range(0x20)}
-_GO = str.maketrans(_CONTROLS | _SHORT | {c: f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"})
+_GO = str.maketrans(_CONTROLS | _SHORT | {char: f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"})
 _TS = str.maketrans(_CONTROLS | _SHORT | {"\b": "\\b", "\f": "\\f"})
 _GO_SPECIAL = re.compile('[\x00-\x1f"\\\\<>&\u2028\u2029\ud800-\udfff]')
 _TS_SPECIAL = re.compile('[\x00-\x1f"\\\\\ud800-\udfff]')
@@ -121,7 +121,8 @@ def iter_index(
         if not raw and special.search("".join(block)) is None:  # nothing to escape, as a rule
             places = map(files.__getitem__, block)
             plain = [
-                f'"{name}":{{"start_byte":{a},"end_byte":{b}}}' for name, (a, b) in zip(block, places, strict=True)
+                f'"{name}":{{"start_byte":{start},"end_byte":{end}}}'
+                for name, (start, end) in zip(block, places, strict=True)
             ]
             yield ",".join(plain).encode("utf-8")
         else:
@@ -199,7 +200,7 @@ def _collapse(name: bytes, order: IndexOrder) -> str:
     if order == "insertion":
         return name.decode("utf-8", "replace")
     text = name.decode("utf-8", "surrogateescape")
-    return "".join("\ufffd" if "\udc80" <= c <= "\udcff" else c for c in text)
+    return "".join("\ufffd" if "\udc80" <= char <= "\udcff" else char for char in text)
 
 
 def from_file_system(name: str) -> str | bytes:
@@ -381,7 +382,8 @@ class Chunk:
         self.index_size = self.index_size_with(name, start, end)
         old = self.files.get(name.text)
         if old is not None:
-            self.unreferenced_bytes += old[1] - old[0]
+            old_start, old_end = old
+            self.unreferenced_bytes += old_end - old_start
         self.files[name.text] = (start, end)
         if name.raw is not None:
             self.raw[name.text] = name.raw

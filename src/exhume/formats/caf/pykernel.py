@@ -118,5 +118,5 @@ def caf_entries(text: bytes, at: int) -> Entries | None:
     names = b"\n".join(raw).decode("utf-8").split("\n")  # no JSON string holds a raw newline
     keys = array("q", accumulate(lengths, initial=at))[:-1]
     key_sizes = array("q", [size + 2 for size in sizes])
-    escaped = [i for i, name in enumerate(raw) if b"\\" in name] if b"\\" in text else []
+    escaped = [number for number, name in enumerate(raw) if b"\\" in name] if b"\\" in text else []
     return names, array("q", map(int, starts)), array("q", map(int, ends)), keys, key_sizes, escaped

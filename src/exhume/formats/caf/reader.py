@@ -281,7 +281,7 @@ class CafArchive(MemberArchive):
             known = self._look_up(patterns[0])
             if known is not None and known.found is not None:
                 return [patterns[0]]
-            plain = not any(c in patterns[0] for c in "*?[") and not patterns[0].endswith("/")
+            plain = not any(char in patterns[0] for char in "*?[") and not patterns[0].endswith("/")
             if known is not None and plain and not known.below:
                 raise self._no_such_member(patterns[0])
         table = self.index.table
@@ -360,14 +360,14 @@ class CafArchive(MemberArchive):
         from exhume.formats.caf.verify import index_order, unreferenced
 
         index = self.index
-        live = [i for i, _ in index.items() if i not in index.flaws]
+        live = [ordinal for ordinal, _ in index.items() if ordinal not in index.flaws]
         return CafInfo(
             format_version=shorten(index.version),
             files=len(index.table),
             size=self.source.size,
             data_size=self.data_size,
             index_size=self.index_size,
-            files_size=sum(index.ends[i] - index.starts[i] for i in live),
+            files_size=sum(index.ends[ordinal] - index.starts[ordinal] for ordinal in live),
             unreferenced=sum(end - start for start, end in unreferenced(index, self.data_size)),
             unreadable=len(index.table) - len(live),
             index_order=index_order(index),

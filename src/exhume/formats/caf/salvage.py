@@ -111,9 +111,9 @@ def salvage(
     if not recovery.index_found:
         _number_pieces(source, recovery)
     # Bytes that no entry names; without an index, or if it is empty, they may be all that is left.
-    gaps = [(a, b) for a, b in _gaps(recovery, source.size) if not source.is_zero(a, b)]
+    gaps = [(start, end) for start, end in _gaps(recovery, source.size) if not source.is_zero(start, end)]
     if unreferenced or not recovery.index_found or not (recovery.members or recovery.lost):
-        recovery.members += [Member(f"unreferenced/{a}-{b}.bin", a, b, "raw bytes") for a, b in gaps]
+        recovery.members += [Member(f"unreferenced/{start}-{end}.bin", start, end, "raw bytes") for start, end in gaps]
         if gaps:
             report.notes.append("bytes that no entry names were kept below unreferenced/")
         if gaps and not recovery.index_found:
@@ -158,17 +158,17 @@ def recover(source: Source, limits: Limits = DEFAULT_LIMITS) -> Recovery:
     # The output is in one of the two orders that writers use: as the files were added, or by name.
     found.order = "insertion" if index_order(index) == "insertion" else "sorted"
     # Entries that cannot be used, and those whose key occurs again.
-    found.lost = [(index.names[i], flaw.rule.title, flaw.rule.code) for i, flaw in sorted(index.flaws.items())]
+    found.lost = [(index.names[at], flaw.rule.title, flaw.rule.code) for at, flaw in sorted(index.flaws.items())]
     duplicate = checks.DUPLICATE_KEY
     found.lost += [(name, f"{duplicate.title}: 'files'", duplicate.code) for name in index.replaced]
-    ranges = {i: (start, end) for start, end, i in live_ranges(index)}
+    ranges = {ordinal: (start, end) for start, end, ordinal in live_ranges(index)}
     # Two known faults of writers: ends that include the last byte, and files of concurrent calls with the same start.
     _repair_inclusive(index, found, ranges)
     _repair_concurrent(index, found, ranges, source.origin)
     wrong = {problem.start for problem in index.problems if problem.rule is checks.BAD_UTF8}
     found.misspelled = [index.names[ordinal] for ordinal in sorted(ranges) if index.keys[ordinal] in wrong]
     free = _free_names(index.names)
-    for ordinal in sorted(ranges, key=lambda i: (ranges[i], i)):  # in the order of their bytes
+    for ordinal in sorted(ranges, key=lambda ordinal: (ranges[ordinal], ordinal)):  # in the order of their bytes
         found.members.append(Member(index.names[ordinal], *ranges[ordinal]))
     for ordinal in index.shadowed():
         start, end = index.starts[ordinal], index.ends[ordinal]
@@ -300,7 +300,7 @@ def _entries_by_text(source: Source, limits: Limits, found: Recovery, floor: int
 
 def _repair_inclusive(index: Index, found: Recovery, ranges: dict[int, tuple[int, int]]) -> None:
     """Restore the last byte of every file if the writer took ends as inclusive."""
-    ordered = sorted((start, end, i) for i, (start, end) in ranges.items())
+    ordered = sorted((start, end, ordinal) for ordinal, (start, end) in ranges.items())
     if ends_are_inclusive(ordered, found.ofs_index):
         for start, end, ordinal in ordered:
             ranges[ordinal] = (start, end + 1)
@@ -318,7 +318,7 @@ def _repair_concurrent(index: Index, found: Recovery, ranges: dict[int, tuple[in
             groups.setdefault(start, []).append(ordinal)
     # In the order of the index, each ends where the next one really starts.
     for start, members in groups.items():
-        ends = [ranges[i][1] for i in members]
+        ends = [ranges[ordinal][1] for ordinal in members]
         if len(members) < 2 or len(set(ends)) != len(ends):
             continue
         at = start
@@ -369,14 +369,14 @@ def _write(
     total = sum(member.end - member.start for member in recovery.members)
     copied = 0
 
-    def attempt(member: Member, put: Callable[[Member], Any]) -> None:
-        """Write a member with `put`; if it cannot be read, it is counted as lost and the next follows."""
+    def attempt(member: Member, put: Callable[[Member, int], Any]) -> None:
+        """Write a member with `put`, given its size, too; if it cannot be read, it is counted as lost."""
         nonlocal copied
         size = member.end - member.start
         before, copied = copied, copied + size
         try:
             with stepping(progress, before, size, total):  # reports progress within a large member
-                put(member)
+                put(member, size)
         except ExhumeError as error:
             if isinstance(error, SourceError) and not _is_evidence(error, source):
                 raise
@@ -389,14 +389,14 @@ def _write(
     if mode is SalvageMode.FILES:
         with OutputTree(output, limits=limits) as tree:
             for member in recovery.members:
-                attempt(member, lambda m: tree.copy(m.name, source, m.start, m.end))
+                attempt(member, lambda one, _: tree.copy(one.name, source, one.start, one.end))
         return done
     from exhume.formats.caf.writer import create
 
     order: Any = recovery.order
     with create(output, order=order, chunk_size=HARD_LIMIT) as writer:
         for member in recovery.members:
-            attempt(member, lambda m: writer.add_pieces(m.name, source.chunks(m.start, m.end), m.end - m.start))
+            attempt(member, lambda one, size: writer.add_pieces(one.name, source.chunks(one.start, one.end), size))
     return done
 
 
@@ -408,7 +408,7 @@ def _is_evidence(error: SourceError, source: Source) -> bool:
 def _gaps(recovery: Recovery, size: int) -> Iterator[tuple[int, int]]:
     """Ranges before the index that no member covers."""
     at = 0
-    for member in sorted(recovery.members, key=lambda m: m.start):
+    for member in sorted(recovery.members, key=lambda member: member.start):
         if member.start > at:
             yield at, member.start
         at = max(at, member.end)
@@ -430,7 +430,7 @@ def _account(source: Source, recovery: Recovery, done: list[Member], report: Sal
             at = end
 
     # Members may overlap: bytes count for the first one that has them.
-    for member in sorted(recovery.members, key=lambda m: (m.start, m.end)):
+    for member in sorted(recovery.members, key=lambda member: (member.start, member.end)):
         until(member.start, Outcome.IGNORED, "bytes that no entry names")
         if id(member) in written:
             until(member.end, Outcome.RECOVERED, f"file {shorten(member.name)}")

@@ -104,7 +104,7 @@ class Index:
         """Ordinals of entries that a later entry of the same name hides."""
         if len(self.table) == len(self.names):
             return []
-        return [i for i, name in enumerate(self.names) if self.table[name] != i]
+        return [ordinal for ordinal, name in enumerate(self.names) if self.table[name] != ordinal]
 
     def key_span(self, ordinal: int) -> tuple[int, int]:
         """The range of an entry's name in the index text, quotes included."""
@@ -115,9 +115,9 @@ class Index:
         self.table = dict(zip(self.names, range(len(self.names)), strict=True))
         if len(self.table) != len(self.names):
             last: dict[str, int] = {}  # the ordinal of each name's latest entry so far
-            for i, name in enumerate(self.names):
+            for ordinal, name in enumerate(self.names):
                 if name in last:
-                    start, end = self.key_span(i)
+                    start, end = self.key_span(ordinal)
                     first = self.key_span(last[name])[0]
                     self.problems.append(
                         Problem(
@@ -125,10 +125,10 @@ class Index:
                             start,
                             end,
                             f"{shorten(name)!r} also stands {counted(start - first, 'bytes')} earlier",
-                            f"files[{i}]",
+                            f"files[{ordinal}]",
                         )
                     )
-                last[name] = i
+                last[name] = ordinal
 
     def check_ranges(self, data_size: int, file_size: int) -> None:
         """Mark every entry whose range is not inside the data section `[0, data_size)` as flawed."""
@@ -137,13 +137,15 @@ class Index:
             min(starts) >= 0 and max(ends) <= data_size and all(map(le, starts, ends)) and not self.flaws
         ):
             return
-        for i, (start, end) in enumerate(zip(starts, ends, strict=True)):
-            if i in self.flaws or 0 <= start <= end <= data_size:
+        for ordinal, (start, end) in enumerate(zip(starts, ends, strict=True)):
+            if ordinal in self.flaws or 0 <= start <= end <= data_size:
                 continue
             rule, expected = _range_rule(start, end, data_size, file_size)
-            span = self.key_span(i)
-            problem = Problem(rule, *span, shorten(self.names[i], 60), f"files[{i}]", expected, f"[{start}, {end})")
-            self.flaws[i] = problem
+            span = self.key_span(ordinal)
+            problem = Problem(
+                rule, *span, shorten(self.names[ordinal], 60), f"files[{ordinal}]", expected, f"[{start}, {end})"
+            )
+            self.flaws[ordinal] = problem
             self.problems.append(problem)
 
 
@@ -184,8 +186,8 @@ def parse_canonical(data: bytes) -> Index | None:
     if found is None:
         return None
     index.names, index.starts, index.ends, index.keys, index.key_sizes, escaped = found
-    for i in escaped:
-        index.names[i] = json.loads(f'"{index.names[i]}"')
+    for ordinal in escaped:
+        index.names[ordinal] = json.loads(f'"{index.names[ordinal]}"')
     index.finish()
     return index
 

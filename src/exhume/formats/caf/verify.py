@@ -33,7 +33,7 @@ def verify(archive: OpenChunk, progress: Progress) -> Iterator[Finding]:
     """Every broken rule: the JSON text first, then ranges, then names."""
     index, source = archive.index, archive.source
     where = source.span(archive.data_size, archive.data_size + archive.index_size)
-    for problem in sorted(index.problems, key=lambda p: p.start):
+    for problem in sorted(index.problems, key=lambda problem: problem.start):
         yield problem.finding(where)
     if index.version != "1.0":
         try:
@@ -54,7 +54,11 @@ def verify(archive: OpenChunk, progress: Progress) -> Iterator[Finding]:
 
 def live_ranges(index: Index) -> list[tuple[int, int, int]]:
     """`(start, end, ordinal)` of the entries that count and can be read, in the order of their bytes."""
-    ranges = [(index.starts[i], index.ends[i], i) for i, _ in index.items() if i not in index.flaws]
+    ranges = [
+        (index.starts[ordinal], index.ends[ordinal], ordinal)
+        for ordinal, _ in index.items()
+        if ordinal not in index.flaws
+    ]
     ranges.sort()
     return ranges
 
@@ -212,8 +216,8 @@ def index_order(index: Index) -> str:
     # The offsets show the order in which the files were added.  With a flawed entry they are not reliable: all count as
     # 0, so that `written` has the order of the index itself.
     starts = index.starts if not index.flaws else [0] * len(names)
-    written = sorted(range(len(names)), key=lambda i: (starts[i], i))
-    as_added = insertion_order(names[i] for i in written) == names
+    written = sorted(range(len(names)), key=lambda ordinal: (starts[ordinal], ordinal))
+    as_added = insertion_order(names[ordinal] for ordinal in written) == names
     if by_bytes:
         return "both" if as_added else "sorted"
     return "insertion" if as_added else "other"

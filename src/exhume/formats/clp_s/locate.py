@@ -68,4 +68,7 @@ def _loses_its_end(archive: ClpSArchive, findings: list[Finding]) -> bool:
         last = max(archive.stream_span(stream).start for stream in set(archive.table_metadata.tables.stream_ids))
     except (ExhumeError, ValueError):  # the metadata is damaged, or there are no tables
         return False
-    return any(f.code == checks.BAD_FRAME.code and f.span is not None and f.span.start == last for f in findings)
+    return any(
+        finding.code == checks.BAD_FRAME.code and finding.span is not None and finding.span.start == last
+        for finding in findings
+    )

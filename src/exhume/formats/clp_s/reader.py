@@ -124,7 +124,7 @@ def collect(archive: TableArchive) -> ClpSInfo:
         num_streams=len(metadata.streams) if metadata else None,
         tables_size=sum(stream.size for stream in metadata.streams) if metadata else None,
         log_order=attempt(lambda: archive.schema_tree.log_event_idx is not None) if packets else None,
-        timestamp_ranges=attempt(lambda: [range_dict(archive, r) for r in archive.timestamp_ranges], []),
+        timestamp_ranges=attempt(lambda: [range_dict(archive, one) for one in archive.timestamp_ranges], []),
         timestamp_patterns=attempt(
             lambda: {
                 str(ident): text.decode("utf-8", "backslashreplace")
@@ -133,7 +133,7 @@ def collect(archive: TableArchive) -> ClpSInfo:
             {},
         ),
         ingestion_units=attempt(
-            lambda: [{"start": r.start, "end": r.end, **r.properties} for r in archive.range_index], []
+            lambda: [{"start": one.start, "end": one.end, **one.properties} for one in archive.range_index], []
         ),
         packets=packets,
         found=tuple(deduplicated(problems)),

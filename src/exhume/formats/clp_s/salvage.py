@@ -408,7 +408,9 @@ def _count(draft: Path, limits: Limits, report: SalvageReport, found: Fragments)
         assert found.tables is not None
         total = sum(found.tables.tables.num_messages)
         missing = gaps(*runs.joined(), total)  # (first, last) of each run of missing positions
-        shown = [f"{a}" if a == b else f"{a}..{b}" for a, b in itertools.islice(missing, SHOWN_GAPS)]
+        shown = [
+            f"{first}" if first == last else f"{first}..{last}" for first, last in itertools.islice(missing, SHOWN_GAPS)
+        ]
         if shown:
             further = sum(1 for _ in missing)
             more = f" and {counted(further, 'more gaps')}" if further else ""

@@ -61,7 +61,9 @@ class LargeBlock:
         self.file, self.offset, self.size = file, offset, size
         # The length field states the size of level and payload: `size - CRC.size - n`, if it has `n` bytes itself.  Its
         # own size is the `n` for which that number, as a uleb128, has `n` bytes.
-        length_size = next(n for n in range(1, size) if len(build_uleb128(size - CRC.size - n)) == n)
+        length_size = next(
+            length for length in range(1, size) if len(build_uleb128(size - CRC.size - length)) == length
+        )
         self._body = offset + length_size  # where the level and the payload start, which the checksum covers
         self.level: int = file.source.read_at(self._body, 1)[0]
 

@@ -107,11 +107,11 @@ class Compiler:
 
     def flat_plan(self, schema: Schema) -> tuple[tuple[str, ...], int, Callable[..., tuple[Any, ...]]] | None:
         """Names, message size and unpacker of an object that has only numbers (a common sensor message)."""
-        wire = [f for f in schema.fields if not f.constant]
-        if schema.final or schema.groups or not all(plain_letter(self._registry, f) for f in wire):
+        wire = [each for each in schema.fields if not each.constant]
+        if schema.final or schema.groups or not all(plain_letter(self._registry, each) for each in wire):
             return None
-        names = tuple(f.name for f in wire if not f.removed)
-        letters = "".join(self._letter(f) for f in wire)
+        names = tuple(each.name for each in wire if not each.removed)
+        letters = "".join(self._letter(each) for each in wire)
         plan = struct.Struct("<" + letters)
         return names, 1 + plan.size, plan.unpack_from  # 1 for the header byte
 
@@ -124,7 +124,7 @@ class Compiler:
         steps = self._steps(schema.fields)
         read_groups = self._groups(schema)
         # Adds the defaults of all groups, for an object without any.
-        fill, fill_cost = self._defaults.filler(tuple(f for g in schema.groups for f in g.fields))
+        fill, fill_cost = self._defaults.filler(tuple(each for group in schema.groups for each in group.fields))
 
         def read(buf: bytes, pos: int, end: int, state: State) -> tuple[Any, int]:
             """Read an object: header byte, fields, then its groups or their defaults."""
@@ -212,9 +212,9 @@ class Compiler:
     def _group(self, fields: tuple[Field, ...]) -> Step:
         """Fields of a group: once its bytes are used up, the remaining fields take their defaults."""
         whole = self._steps(fields)
-        least = min(SIZE_CAP, sum(self._sizes.least(f) for f in fields))
+        least = min(SIZE_CAP, sum(self._sizes.least(each) for each in fields))
         # For each field alone: its steps, the function that adds its default, and the cost of that in the budget.
-        single = [(self._steps((f,)), *self._defaults.filler((f,))) for f in fields if not f.constant]
+        single = [(self._steps((each,)), *self._defaults.filler((each,))) for each in fields if not each.constant]
 
         def read(buf: bytes, pos: int, end: int, state: State, out: dict[str, Any]) -> int:
             """Read the fields of a group. Fields that an older writer did not know get their defaults."""
@@ -278,11 +278,11 @@ class Compiler:
 
         If the bytes end too soon, the `DecodeFailure` names the first field that does not fit.
         """
-        plan = struct.Struct("<" + "".join(self._letter(f) for f in run))
+        plan = struct.Struct("<" + "".join(self._letter(each) for each in run))
         unpack, size = plan.unpack_from, plan.size
-        names = tuple(f.name for f in run if not f.removed)
-        guids = tuple(f.name for f in run if f.type == "guid" and not f.removed and not f.packed_timespec)
-        sizes = [(f.name, struct.calcsize("<" + letter_of(self._registry, f))) for f in run]
+        names = tuple(each.name for each in run if not each.removed)
+        guids = tuple(one.name for one in run if one.type == "guid" and not one.removed and not one.packed_timespec)
+        sizes = [(each.name, struct.calcsize("<" + letter_of(self._registry, each))) for each in run]
         if len(run) == 1 and names and not guids:
             return _number_step(names[0], plan)
 

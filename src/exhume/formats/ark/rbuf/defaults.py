@@ -65,7 +65,7 @@ class Defaults:
                 if not self._for_wire:
                     return _none, 1
                 taken = {index for index, _ in each.variants}  # 256 if all are taken, which cannot be encoded
-                return _constant({"index": next(i for i in range(257) if i not in taken), "raw": b""}), 1
+                return _constant({"index": next(index for index in range(257) if index not in taken), "raw": b""}), 1
             case "array":
                 assert each.value is not None
                 make, price = self.maker(each.value)
@@ -81,7 +81,7 @@ class Defaults:
         if found is None:
             schema = self._registry.schema(name)
             self._objects[name] = (_none, 1)  # stands for the type inside itself meanwhile
-            plan = [(f.name, *self.maker(f)) for f in schema.visible_fields()]
+            plan = [(each.name, *self.maker(each)) for each in schema.visible_fields()]
             cost = min(COST_CAP, 8 + sum(price for _, _, price in plan))  # 8 for the dictionary itself
             found = self._objects[name] = (lambda: {key: make() for key, make, _ in plan}), cost
         return found

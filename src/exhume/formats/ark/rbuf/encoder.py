@@ -124,9 +124,9 @@ class _Compiler:
         The size of a group is filled in once its body is written. The writer raises `EncodeFailure` for unknown or
         missing fields.
         """
-        known = frozenset(f.name for f in schema.visible_fields())
+        known = frozenset(each.name for each in schema.visible_fields())
         parts = self._parts(schema.fields)
-        groups = () if schema.final else tuple((g.identifier, self._parts(g.fields)) for g in schema.groups)
+        groups = () if schema.final else tuple((group.identifier, self._parts(group.fields)) for group in schema.groups)
         head = b"" if schema.final else bytes([HEADER_WITH_GROUPS if groups else HEADER])
         name = schema.name
 
@@ -176,14 +176,14 @@ class _Compiler:
 
     def _fixed_part(self, run: list[Field]) -> FieldEncoder:
         """Return one encoder that writes a run of fixed-size fields with a single `struct` call."""
-        letters = [self._letter(f) for f in run]
+        letters = [self._letter(each) for each in run]
         pack = struct.Struct("<" + "".join(letters)).pack
-        names = tuple(f.name for f in run)
+        names = tuple(each.name for each in run)
         parts = [_named(name, _number(letter)) for name, letter in zip(names, letters, strict=True)]
         if len(parts) == 1:
             return parts[0]
         getter = operator.itemgetter(*names)
-        booleans = tuple(f.name for f in run if f.type == "bool")
+        booleans = tuple(each.name for each in run if each.type == "bool")
 
         def many(out: bytearray, value: Mapping[str, Any]) -> None:
             """Write consecutive fields of fixed size at once."""

@@ -324,9 +324,9 @@ class _Parser:
         """Return the registry, with the types of all fields resolved."""
         schemas = {
             name: schema._replace(
-                fields=tuple(self._resolved(each) for each in schema.fields),
+                fields=tuple(map(self._resolved, schema.fields)),
                 groups=tuple(
-                    Group(g.identifier, tuple(self._resolved(each) for each in g.fields)) for g in schema.groups
+                    Group(group.identifier, tuple(map(self._resolved, group.fields))) for group in schema.groups
                 ),
             )
             for name, schema in self._schemas.items()
@@ -347,7 +347,8 @@ class _Parser:
             variants = []
             for index, place in each.variants:
                 namespace, line, text = place.split("\n")
-                variants.append((index, self._lookup(text, namespace, int(line), enums=False)[0]))
+                name, _ = self._lookup(text, namespace, int(line), enums=False)
+                variants.append((index, name))
             each = each._replace(variants=tuple(variants))
         if each.type == "object":
             if each.constant:

@@ -120,20 +120,19 @@ class Schema(NamedTuple):
 
     def visible_fields(self) -> Iterator[Field]:
         """Fields that a value has: neither removed nor constant."""
-        return (f for f in self.all_fields() if not f.removed and not f.constant)
+        return (each for each in self.all_fields() if not each.removed and not each.constant)
 
     def constants(self) -> dict[str, Any]:
         """Constant fields and their values (they are not on the wire)."""
-        return {f.name: f.constant_literal() for f in self.all_fields() if f.constant}
+        return {each.name: each.constant_literal() for each in self.all_fields() if each.constant}
 
     def to_json(self) -> dict[str, Any]:
         """The registry's JSON form."""
         namespace, name = _split_name(self.name)
-        out: dict[str, Any] = {"name": name}
-        if namespace:
-            out["object_namespace"] = namespace
-        out["fields"] = [f.to_json() for f in self.fields]
-        out["groups"] = [{"identifier": g.identifier, "fields": [f.to_json() for f in g.fields]} for g in self.groups]
+        out: dict[str, Any] = {"name": name, **({"object_namespace": namespace} if namespace else {})}
+        out["fields"] = [*map(Field.to_json, self.fields)]
+        groups = [(number, [*map(Field.to_json, fields)]) for number, fields in self.groups]
+        out["groups"] = [{"identifier": number, "fields": fields} for number, fields in groups]
         if self.final:
             out["attributes"] = {"final": True}
         if self.comments:
@@ -339,6 +338,12 @@ def _attributes(raw: dict[str, Any], path: str) -> dict[str, Any]:
     return dict(found)
 
 
+def _parse_fields(raw: Any, path: str) -> tuple[Field, ...]:
+    """Convert the list `fields` of a schema or group."""
+    each = enumerate(_list(raw, "fields", path))
+    return tuple(_parse_field(field, f"{path}.fields[{position}]", 0, named=True) for position, field in each)
+
+
 def _parse_schema(raw: Any, path: str) -> Schema:
     """Convert one entry of the registry's `schemas` list; `path` is its JSON path, for errors.
 
@@ -346,20 +351,14 @@ def _parse_schema(raw: Any, path: str) -> Schema:
     """
     name = _qualified(raw, path)
     path = f"{path} ({shorten(name, 60)})"
-    fields = tuple(
-        _parse_field(each, f"{path}.fields[{i}]", 0, named=True) for i, each in enumerate(_list(raw, "fields", path))
-    )
+    fields = _parse_fields(raw, path)
     groups = []
     for position, each in enumerate(_list(raw, "groups", path)):
         where = f"{path}.groups[{position}]"
         _need(isinstance(each, dict), "not an object", where)
         number = each.get("identifier")
         _need(_is_int(number) and 0 <= number <= 255, "group identifier is not a number from 0 to 255", where)
-        inner = tuple(
-            _parse_field(one, f"{where}.fields[{i}]", 0, named=True)
-            for i, one in enumerate(_list(each, "fields", where))
-        )
-        groups.append(Group(int(number), inner))
+        groups.append(Group(int(number), _parse_fields(each, where)))
     _need(len({group.identifier for group in groups}) == len(groups), "two groups of one number", path)
     comments = raw.get("comments")
     schema = Schema(
@@ -439,7 +438,7 @@ def _parse_enum(raw: Any, path: str) -> EnumType:
     enum_class = raw.get("enum_class")
     _need(isinstance(enum_class, str) and enum_class in INTEGERS, "enumeration without an integer enum_class", path)
     values = raw.get("values") or {}
-    _need(isinstance(values, dict) and all(_is_int(v) for v in values.values()), "values are not integers", path)
+    _need(isinstance(values, dict) and all(map(_is_int, values.values())), "values are not integers", path)
     return EnumType(name, enum_class, raw.get("enum_type") == "bitmask", dict(values))
 
 

@@ -396,7 +396,7 @@ class Sizes:
         if name not in self._sizes:
             schema = self._registry.schema(name)
             self._sizes[name] = header = 0 if schema.final else 1  # for the type inside itself meanwhile
-            self._sizes[name] = min(SIZE_CAP, header + sum(self.least(f) for f in schema.fields))
+            self._sizes[name] = min(SIZE_CAP, header + sum(self.least(each) for each in schema.fields))
         return self._sizes[name]
 
 

@@ -175,8 +175,8 @@ class Evaluator:
             return int.from_bytes(clps_compare_float(self._of(column.values), op, operand.real), "little")
         strings = column.texts.variables
         # Values are ids of the exact text: compare each different one once.
-        used = [i for i in set(column.values[self.start : self.stop]) if i < len(strings)]
-        mask = clps_compare_float(_floats([_real(strings[i]) for i in used]), op, operand.real)
+        used = [ident for ident in set(column.values[self.start : self.stop]) if ident < len(strings)]
+        mask = clps_compare_float(_floats([_real(strings[ident]) for ident in used]), op, operand.real)
         table = _table(frozenset(compress(used, mask)), max(used, default=-1) + 1)
         return int.from_bytes(clps_lookup(self._of(column.values), table, _LOOKUP_WIDTH), "little")
 

@@ -125,18 +125,18 @@ def tokens(query: str) -> Iterator[Token]:
         if at >= size:
             yield Token(END, "", size)
             return
-        c = query[at]
-        if c == '"':
+        char = query[at]
+        if char == '"':
             end = _closing_quote(query, at + 1)
             if end < 0:
                 _fail("the string that starts here is not closed", at)
             yield Token(QUOTED, query[at + 1 : end], at)
             at = end + 1
-        elif c in ":{}()":
-            yield Token(c, c, at)
+        elif char in ":{}()":
+            yield Token(char, char, at)
             at += 1
-        elif c in "<>":
-            sign = query[at : at + 2] if query[at + 1 : at + 2] == "=" else c
+        elif char in "<>":
+            sign = query[at : at + 2] if query[at + 1 : at + 2] == "=" else char
             yield Token(RANGE, sign, at)
             at += len(sign)
         elif query.startswith(_FUNCTIONS, at):  # before words: the name is one, too
@@ -346,7 +346,8 @@ class _Parser:
                 _fail('expected date("…")', opening.position)
             text = self.query[start:end]
             # Continue with the tokens after the text, at their positions in the whole query.
-            self.stream = (Token(t.kind, t.text, t.position + end) for t in tokens(self.query[end:]))
+            rest = tokens(self.query[end:])
+            self.stream = (Token(token.kind, token.text, token.position + end) for token in rest)
             self.token = next(self.stream)
         else:
             self.advance()

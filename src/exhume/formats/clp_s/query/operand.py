@@ -34,7 +34,7 @@ from exhume.formats.clp_s.query.tree import (
     Text,
 )
 
-INTEGERS, FLOATS, TEXTS, STRINGS, BOOLEANS, ARRAYS, NULLS, TIMES = (1 << i for i in range(8))
+INTEGERS, FLOATS, TEXTS, STRINGS, BOOLEANS, ARRAYS, NULLS, TIMES = (1 << bit for bit in range(8))
 """Bits of a set of types of columns.  `TEXTS` are encoded strings, `STRINGS` entries of the variable dictionary."""
 
 ALL: Final = 255

@@ -247,7 +247,7 @@ def make_plan(
     condition = RangeFilters(archive.range_index, ignore_case=options.ignore_case).run(condition)
     if condition is NEVER:
         return nothing("no ingestion unit matches")
-    ranges = [(r, keys) for r in archive.timestamp_ranges if (keys := range_key(r)) is not None]
+    ranges = [(times, column) for times in archive.timestamp_ranges if (column := range_key(times)) is not None]
     # `outside` returns the result that the condition has for all records; None if the ranges do not determine it.
     if outside(condition, ranges, dialect) is False:
         return nothing("outside the time range of the archive")

@@ -49,11 +49,11 @@ def clps_find(strings: Any, codes: Sequence[int], fold: bool, unescape: bool) ->
     matcher = Wildcard.from_codes(list(codes), fold).matches
     if unescape:
         return [
-            i
-            for i, entry in enumerate(strings)
+            number
+            for number, entry in enumerate(strings)
             if matcher(re.sub(rb"\\((?s:.)?)", rb"\1", entry) if b"\\" in entry else entry)
         ]
-    return [i for i, entry in enumerate(strings) if matcher(entry)]
+    return [number for number, entry in enumerate(strings) if matcher(entry)]
 
 
 def clps_compare_int(values: Buffer, op: str, operand: int) -> bytes:
@@ -71,7 +71,7 @@ def clps_compare_float(values: Buffer, op: str, operand: float) -> bytes:
 def clps_lookup(ids: Buffer, table: bytes, bits: int) -> bytes:
     """Mask of `table[ids[row] & (2**bits - 1)]` for uint64 ids; ids past the end of the table are not set."""
     low, size = (1 << bits) - 1, len(table)
-    return bytes([table[i & low] if i & low < size else 0 for i in _view(ids, "Q")])
+    return bytes([table[number & low] if number & low < size else 0 for number in _view(ids, "Q")])
 
 
 def clps_match_texts(

@@ -170,7 +170,7 @@ class SchemaRequirements:
         """Return the nodes of a schema in its order, without those that do not exist."""
         nodes, size = tuple(self.schemas[schema_id].entries), len(self.resolver.tree)
         if nodes and (min(nodes) < 0 or max(nodes) >= min(size, MAX_NODE_ID + 1)):  # markers, or no nodes
-            nodes = tuple(n for n in nodes if not is_marker(n) and 0 <= n < size)
+            nodes = tuple(node for node in nodes if not is_marker(node) and 0 <= node < size)
         return nodes
 
     def _types(self, order: Collection[int]) -> int:

@@ -68,7 +68,9 @@ class Resolver:
         """Prepare to find the columns of `tree` that paths in queries name."""
         self.tree = tree
         # By node, its literal type as a bit, 0 if it has no values; and all of them together.
-        self.types: list[int] = [LITERAL_TYPES.get(NodeType(t), 0) if t in _KNOWN else 0 for t in tree.types]
+        self.types: list[int] = [
+            LITERAL_TYPES.get(NodeType(node_type), 0) if node_type in _KNOWN else 0 for node_type in tree.types
+        ]
         self.all_types: int = 0
         for kind in set(self.types):
             self.all_types |= kind
@@ -118,7 +120,7 @@ class Resolver:
         self._spend(len(path))
         if path[0] != root:
             return None
-        return tuple(Key(self.tree.keys[n]) for n in path[1:])
+        return tuple(Key(self.tree.keys[node]) for node in path[1:])
 
     def nodes(self, test: ColumnTest) -> Nodes:
         """Return the nodes that a filter's column names, of the filter's types; kept for the next filter on it."""
@@ -177,7 +179,7 @@ class Resolver:
         tree, keys = self.tree, test.column.keys
         count = len(keys)
         closed = not test.column.open
-        # Entries are (depth in the tree, index of the next key, node), in order of depth.
+        # What is still to be compared: (depth in the tree, index of the next key, node), in order of depth.
         work = [(0, 0, start)]
         if keys[0].any:
             work.append((0, 1, start))
@@ -260,14 +262,13 @@ def _test_range(test: ColumnTest, ranges: Sequence[tuple[TimestampRange, Column]
         value = operand.real
     if value is None:
         return None
-    op = test.op
-    if op == EQUAL:
+    if test.op == EQUAL:
         return None if begin <= value <= end else False
     # If the most unlikely time of the range matches, all do; if the likeliest does not, none does.
-    likeliest, most_unlikely = (begin, end) if op in (LESS, LESS_EQUAL) else (end, begin)
-    if compare(op, most_unlikely, value):
+    likeliest, most_unlikely = (begin, end) if test.op in (LESS, LESS_EQUAL) else (end, begin)
+    if compare(test.op, most_unlikely, value):
         return True
-    return None if compare(op, likeliest, value) else False
+    return None if compare(test.op, likeliest, value) else False
 
 
 class RangeFilters:
@@ -286,15 +287,21 @@ class RangeFilters:
             return join(type(condition), children)
         if condition.column.namespace != "$":
             return condition
-        ranges: list[list[int]] = []
-        # The record numbers of the units that match; adjacent ones are joined.
+        starts: list[int] = []
+        ends: list[int] = []
+        # The record numbers of the units that match; adjacent ranges are joined.
         for entry in self.range_index:
             if range_matches(condition, entry.properties, ignore_case=self.ignore_case):
-                if ranges and ranges[-1][1] == entry.start:
-                    ranges[-1][1] = entry.end
+                if ends and ends[-1] == entry.start:
+                    ends[-1] = entry.end
                 else:
-                    ranges.append([entry.start, entry.end])
-        return join(AnyOf, [AllOf((_position(GREATER_EQUAL, a), _position(LESS, b))) for a, b in ranges])
+                    starts.append(entry.start)
+                    ends.append(entry.end)
+        within = [
+            AllOf((_position(GREATER_EQUAL, start), _position(LESS, end)))
+            for start, end in zip(starts, ends, strict=True)
+        ]
+        return join(AnyOf, within)
 
 
 def _position(op: str, value: int) -> ColumnTest:

@@ -335,6 +335,6 @@ class TextSearch:
         found = self._found_variables.get(pattern)
         if found is None:
             ids: Iterable[int] = self._variables(Wildcard(pattern, self.ignore_case))
-            found = frozenset(encode_dictionary_id(i, self.dialect) for i in ids)
+            found = frozenset(encode_dictionary_id(ident, self.dialect) for ident in ids)
             self._found_variables[pattern] = found
         return found

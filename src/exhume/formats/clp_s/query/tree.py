@@ -325,4 +325,4 @@ def parse_column(text: str, position: int = 0) -> Column:
 
 def _collapse(keys: tuple[Key, ...]) -> tuple[Key, ...]:
     """Return a path with one wildcard for each run of them, as they mean the same."""
-    return tuple(key for i, key in enumerate(keys) if not (key.any and i and keys[i - 1].any))
+    return tuple(key for number, key in enumerate(keys) if not (key.any and number and keys[number - 1].any))

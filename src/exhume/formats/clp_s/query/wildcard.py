@@ -15,6 +15,9 @@ ANY: Final = 0x101
 """Codes of `*` and `?` in a parsed pattern; all other codes are bytes."""
 
 
+_BACKSLASH, _ASTERISK, _QUESTION_MARK = b"\\*?"
+
+
 def parse_pattern(pattern: bytes) -> list[int]:
     """Return the pattern as codes: byte values, `ANY`, `STAR`.
 
@@ -24,13 +27,13 @@ def parse_pattern(pattern: bytes) -> list[int]:
     at, size = 0, len(pattern)
     while at < size:
         byte = pattern[at]
-        if byte == 0x5C and at + 1 < size:
+        if byte == _BACKSLASH and at + 1 < size:
             at += 1
             codes.append(pattern[at])
-        elif byte == 0x2A:  # *
+        elif byte == _ASTERISK:
             if not codes or codes[-1] != STAR:
                 codes.append(STAR)
-        elif byte == 0x3F:  # ?
+        elif byte == _QUESTION_MARK:
             if codes and codes[-1] == STAR:
                 codes.insert(len(codes) - 1, ANY)
             else:

@@ -442,7 +442,7 @@ class Container(RecordArchive):
                     and DICTIONARY_HEAD <= other.size <= SMALL_DICTIONARY
                     and other.name not in self.section_problems and not other.is_cut
                 ]  # fmt: skip
-                wanted = [entry, *(o for o in others if o.name not in self._small_dictionaries)]
+                wanted = [entry, *(other for other in others if other.name not in self._small_dictionaries)]
                 stored, *more = read_together(wanted)
                 self._small_dictionaries.update(zip((one.name for one in wanted[1:]), more, strict=True))
             self._fetched[entry.part(DICTIONARY_HEAD)] = stored[DICTIONARY_HEAD:]

@@ -29,7 +29,7 @@ from exhume.formats.clp_s.layout import (
     TableMetadata,
     Version,
 )
-from exhume.formats.clp_s.layout_packed import NUM_ENTRIES, NUM_SCHEMAS, ClpWord, pack_schema
+from exhume.formats.clp_s.layout_packed import NUM_ENTRIES, NUM_SCHEMAS, ClpWord, Marks, pack_schema
 from exhume.formats.clp_s.names import DICTIONARIES, KNOWN_VERSIONS
 from exhume.formats.clp_s.read import dictionaries
 from exhume.formats.clp_s.read.kernel import ClpsStrings
@@ -81,6 +81,18 @@ class Dictionary:
         return self.count - self.kept
 
 
+_CORE_ONLY: Final = bytes((Marks.DECIMAL,))
+"""The placeholder that only the core dialect of log types has, which began with 0.4.0."""
+
+
+def _has_core_placeholder(dictionary: Dictionary) -> bool:
+    """Whether a log type (variables are not log types) has a placeholder of the core dialect."""
+    if dictionary.name == "/var.dict":
+        return False
+    entries = ClpsStrings(dictionary.payload, dictionary.kept)
+    return any(_CORE_ONLY in entries[index] for index in range(len(entries)))
+
+
 @dataclass(slots=True)
 class Fragments:
     """The parts of an archive that were found; those that were lost are None or empty.
@@ -111,9 +123,7 @@ class Fragments:
             return (0, 5, 1)
         if types & {NodeType.FORMATTED_FLOAT, NodeType.DICTIONARY_FLOAT}:
             return (0, 4, 1)
-        texts = (ClpsStrings(d.payload, d.kept) for d in self.dictionaries if d.name != "/var.dict")
-        # A placeholder that only the core dialect has, which began with 0.4.0.
-        if any(b"\x13" in entries[index] for entries in texts for index in range(len(entries))):
+        if any(map(_has_core_placeholder, self.dictionaries)):
             return (0, 4, 0)
         return (0, 3, 2) if NodeType.DELTA_INTEGER in types else (0, 3, 1)
 

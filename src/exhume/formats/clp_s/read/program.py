@@ -37,7 +37,7 @@ Fault = tuple[int, int, int, int]
 """`(kind, operation, row, detail)`: a `BAD_...`, index of the operation in the program, row of the table, bad value."""
 
 # JSON escapes by byte; others are printed as they are.
-_ESCAPES = {c: b"\\u%04x" % c for c in range(0x20)} | {
+_ESCAPES = {code: b"\\u%04x" % code for code in range(0x20)} | {
     0x22: b'\\"',
     0x5C: b"\\\\",
     0x08: b"\\b",

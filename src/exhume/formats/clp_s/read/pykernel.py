@@ -23,19 +23,12 @@ from exhume.formats.clp_s.layout_packed import (
     FloatNotation,
     Marks,
 )
+from exhume.formats.clp_s.read import program
 from exhume.formats.clp_s.read.program import (
     BAD_FLOAT,
     BAD_LOG_TYPE,
     BAD_OFFSET,
     BAD_STRING,
-    BOOLEAN,
-    FLOAT,
-    FORMATTED,
-    INTEGER,
-    LITERAL,
-    STRING,
-    TEXT,
-    TIME,
     Fault,
     clps_escape,
 )
@@ -313,7 +306,8 @@ class ClpsProgram:
         for index, printer in enumerate(self._printers):
             piece = printer(row)
             if not isinstance(piece, bytes):
-                return (piece[0], index, row, piece[1])
+                kind, detail = piece
+                return (kind, index, row, detail)
             pieces.append(piece)
         return b"".join(pieces)
 
@@ -380,38 +374,36 @@ _Piece = bytes | tuple[int, int]  # bytes to print, or the kind of a fault and i
 
 def _printer(operation: Operation, rows: int) -> Callable[[int], _Piece]:
     """Return a function from a row of a column to its text, or to the row's fault and the value that caused it."""
-    kind = operation[0]
-    if kind == LITERAL:
-        text = operation[1]
-        return lambda row: text
-    if kind in (INTEGER, FLOAT):
-        values = _sized(operation[1], "q" if kind == INTEGER else "d", rows)
-        form = b"%d" if kind == INTEGER else b"%f"
-        return lambda row: form % values[row]
-    if kind == FORMATTED:
-        values, formats = _sized(operation[1], "d", rows), _sized(operation[2], "H", rows)
-        return lambda row: clps_format_float(values[row], formats[row])
-    if kind == BOOLEAN:
-        flags = _sized(operation[1], "B", rows)
-        return lambda row: b"true" if flags[row] else b"false"
-    if kind == STRING:
-        ids, strings = _sized(operation[1], "Q", rows), operation[2]
-        size = len(strings)
-        return lambda row: strings[ids[row]] if ids[row] < size else (BAD_STRING, ids[row])
-    if kind == TEXT:
-        words, variables = _sized(operation[1], "Q", rows), _view(operation[2], "q")
-        log_types, strings = operation[3], operation[4]
-        return lambda row: _text(words[row], variables, log_types, strings)
-    if kind == TIME:
-        epochs, idents = _sized(operation[1], "q", rows), _sized(operation[2], "Q", rows)
-        patterns = operation[3]
+    match operation:
+        case (program.LITERAL, text):
+            return lambda row: text
+        case (program.INTEGER, column):
+            integers = _sized(column, "q", rows)
+            return lambda row: b"%d" % integers[row]
+        case (program.FLOAT, column):
+            floats = _sized(column, "d", rows)
+            return lambda row: b"%f" % floats[row]
+        case (program.FORMATTED, column, words):
+            doubles, formats = _sized(column, "d", rows), _sized(words, "H", rows)
+            return lambda row: clps_format_float(doubles[row], formats[row])
+        case (program.BOOLEAN, column):
+            flags = _sized(column, "B", rows)
+            return lambda row: b"true" if flags[row] else b"false"
+        case (program.STRING, column, strings):
+            ids, count = _sized(column, "Q", rows), len(strings)
+            return lambda row: strings[ids[row]] if ids[row] < count else (BAD_STRING, ids[row])
+        case (program.TEXT, column, encoded, log_types, strings):
+            words, variables = _sized(column, "Q", rows), _view(encoded, "q")
+            return lambda row: _text(words[row], variables, log_types, strings)
+        case (program.TIME, column, pattern_ids, patterns):
+            epochs, idents = _sized(column, "q", rows), _sized(pattern_ids, "Q", rows)
 
-        def time(row: int) -> _Piece:
-            found = patterns.render(idents[row], epochs[row])
-            return found if isinstance(found, bytes) else (found, idents[row])
+            def time(row: int) -> _Piece:
+                found = patterns.render(idents[row], epochs[row])
+                return found if isinstance(found, bytes) else (found, idents[row])
 
-        return time
-    raise ValueError(f"unknown operation {kind!r}")
+            return time
+    raise ValueError(f"unknown operation {operation[0]!r}")
 
 
 def _sized(buffer: Buffer, code: str, rows: int) -> Sequence[Any]:

@@ -119,7 +119,9 @@ def _large_tables(archive: TableArchive, known: KernelTables) -> set[int]:
 
 def _small_payloads(archive: TableArchive, known: KernelTables, large: set[int], jobs: int) -> list[Buffer | None]:
     """Return each stream, decompressed; None for damaged ones, and for those that have only tables among `large`."""
-    needed = {s for index, s in enumerate(known.entries.stream_ids) if known.rows[index] and index not in large}
+    needed = {
+        stream for index, stream in enumerate(known.entries.stream_ids) if known.rows[index] and index not in large
+    }
 
     def payload(stream: int) -> Buffer | None:
         """Return a stream, decompressed, if it is needed and intact."""

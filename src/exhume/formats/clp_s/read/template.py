@@ -303,14 +303,15 @@ class SchemaLayout:
         if roots:
             return self._with_neighbors(roots, found, children)
         # The record is the first root object without a key, the only one that upstream prints.
-        record = next((r for r in found if tree.keys[r] == b"" and tree.types[r] == NodeType.OBJECT), None)
+        objects = [root for root in found if tree.types[root] == NodeType.OBJECT]
+        record = next((root for root in objects if tree.keys[root] == b""), None)
         if record is None and complete and (array := self._root_array(found)) is not None:
             return array
         out = [Token(Kind.OBJECT)]
         if record is not None:
             self._members(out, record, children, self.by_node)
         if complete:  # the other roots are members of the record, with names that no member has
-            others = [root for root in found if tree.types[root] == NodeType.OBJECT and root != record]
+            others = [root for root in objects if root != record]
             taken = set() if record is None else {tree.keys[child] for child in children[record]}
             self._add_roots(out, others, taken, children)
         out.append(CLOSE)
@@ -322,12 +323,12 @@ class SchemaLayout:
         """
         parents = self.tree.parents
         roots: list[int] = []
-        inserted: dict[int, list[int]] = {}
+        children: dict[int, list[int]] = {}
         for leaf in leaves:
             pending: list[tuple[int, int]] = []  # (parent, child) on the way up, the leaf first
             node = leaf
-            while node not in inserted:
-                inserted[node] = []
+            while node not in children:
+                children[node] = []
                 parent = parents[node]
                 if parent == ROOT:
                     roots.append(node)
@@ -336,8 +337,8 @@ class SchemaLayout:
                 node = parent
             # Children are attached root first, so that siblings are in the order in which their subtrees were met.
             for parent, child in reversed(pending):
-                inserted[parent].append(child)
-        return roots, inserted
+                children[parent].append(child)
+        return roots, children
 
     def _root_array(self, roots: Sequence[int]) -> list[Token] | None:
         """The tokens of a record that is an array; None when it is an object."""
@@ -348,27 +349,27 @@ class SchemaLayout:
                 return [Token(Kind.COLUMN, None, self.by_node[root])]
         return None
 
-    def _with_neighbors(self, roots: Roots, found: Sequence[int], inserted: dict[int, list[int]]) -> list[Token]:
+    def _with_neighbors(self, roots: Roots, found: Sequence[int], children: dict[int, list[int]]) -> list[Token]:
         """Return the tokens of a record that is made of several roots, such as user and auto-generated keys.
 
-        `found` and `inserted`: the roots and the children of each node, as `_grown` returns them.
+        `found`: the roots, and `children`: those of each node, as `_grown` returns them.
         """
         nodes = {self.tree.keys[root]: root for root in found if self.tree.types[root] == NodeType.OBJECT}
         out = [Token(Kind.OBJECT)]
         for key, member in roots:
             out += [] if member is None else [Token(Kind.OBJECT, member)]
             if key in nodes:
-                self._members(out, nodes[key], inserted, self.by_node)
+                self._members(out, nodes[key], children, self.by_node)
             out += [] if member is None else [CLOSE]
         out.append(CLOSE)
         return out
 
     def _add_roots(
-        self, out: list[Token], roots: Sequence[int], taken: set[bytes], inserted: dict[int, list[int]]
+        self, out: list[Token], roots: Sequence[int], taken: set[bytes], children: dict[int, list[int]]
     ) -> None:
         """Add further roots as members of the record, named by their keys.
 
-        `@` is put before a name until it is not in `taken`, the names of the members.  `inserted`: see `_grown`.
+        `@` is put before a name until it is not in `taken`, the names of the members.  `children`: see `_grown`.
         """
         for root in roots:
             key = self.tree.keys[root] or b"@"
@@ -376,17 +377,17 @@ class SchemaLayout:
                 key = b"@" + key
             taken.add(key)
             out.append(Token(Kind.OBJECT, key))
-            self._members(out, root, inserted, self.by_node)
+            self._members(out, root, children, self.by_node)
             out.append(CLOSE)
 
-    def _members(self, out: list[Token], root: int, inserted: dict[int, list[int]], column_of: dict[int, int]) -> None:
-        """Add the tokens of the members of an object, depth first, in the order in which they were inserted.
+    def _members(self, out: list[Token], root: int, children: dict[int, list[int]], column_of: dict[int, int]) -> None:
+        """Add the tokens of the members of an object, depth first, in the order in which they were added.
 
-        `inserted` has the children of each node, `column_of` the column index of each leaf.  A leaf without a column or
-        a constant value is left out.
+        `children` is by node, `column_of` has the column index of each leaf.  A leaf without a column or a constant
+        value is left out.
         """
         tree = self.tree
-        stack = [iter(inserted[root])]  # members still to come, of each open object
+        stack = [iter(children[root])]  # members still to come, of each open object
         while stack:
             node = next(stack[-1], None)
             if node is None:
@@ -396,9 +397,9 @@ class SchemaLayout:
                 continue
             key, node_type = tree.keys[node], tree.types[node]
             if node_type == NodeType.OBJECT:
-                if inserted[node]:
+                if children[node]:
                     out.append(Token(Kind.OBJECT, key))
-                    stack.append(iter(inserted[node]))
+                    stack.append(iter(children[node]))
                 else:
                     out.append(Token(Kind.EMPTY_OBJECT, key))
             elif node_type == NodeType.STRUCTURED_ARRAY:

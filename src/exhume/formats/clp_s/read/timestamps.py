@@ -217,10 +217,12 @@ def parse_offset(content: bytes, at: int = 0) -> int:
 
 def _literal(steps: Steps, text: bytes) -> None:
     """Append static text to the steps, joined with the literal before it."""
-    if steps and steps[-1][0] == _CODE["literal"]:
-        steps[-1] = (steps[-1][0], steps[-1][1] + text)
+    literal = _CODE["literal"]
+    last, before = steps[-1] if steps else (-1, b"")
+    if last == literal:
+        steps[-1] = (literal, before + text)
     elif text:
-        steps.append((_CODE["literal"], text))
+        steps.append((literal, text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,7 +251,7 @@ class PatternSet:
                 problems[ident] = checks.BAD_PATTERN.error(
                     f"pattern {ident}: {error.args[0]}", span=where, actual=text, field_path=f"patterns[{ident}]"
                 )
-        ready = ClpsPatterns([(ident, p.unit, p.shift, p.steps) for ident, p in compiled.items()])
+        ready = ClpsPatterns([(ident, made.unit, made.shift, made.steps) for ident, made in compiled.items()])
         return cls(nanoseconds, dict(texts), compiled, problems, ready)
 
     def render(self, ident: int, epoch: int) -> bytes:
