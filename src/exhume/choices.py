@@ -51,8 +51,8 @@ def matching(names: list[str], patterns: Iterable[str], where: Span) -> list[str
     for pattern in patterns:
         # A glob is tried last: `a[1]` may be the exact name of a member.
         prefix = pattern.rstrip("/") + "/"
-        hits = {n for n in names if n == pattern or n.startswith(prefix)}
-        if not hits and any(c in pattern for c in "*?["):
+        hits = {name for name in names if name == pattern or name.startswith(prefix)}
+        if not hits and any(char in pattern for char in "*?["):
             import fnmatch
 
             hits = set(fnmatch.filter(names, pattern))
@@ -61,7 +61,7 @@ def matching(names: list[str], patterns: Iterable[str], where: Span) -> list[str
 
             raise EntryNotFoundError(f"no such member{hint(pattern, names)}", span=where, actual=shorten(pattern))
         chosen |= hits
-    return [n for n in names if n in chosen]
+    return [name for name in names if name in chosen]
 
 
 def check_choice(name: str, given: object, known: Iterable[str]) -> None:

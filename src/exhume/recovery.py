@@ -98,7 +98,7 @@ class SalvageReport:
     @property
     def complete(self) -> bool:
         """Whether nothing was lost."""
-        return not sum(self.lost.values()) and not any(s.outcome is Outcome.LOST for s in self.spans)
+        return not sum(self.lost.values()) and not any(span.outcome is Outcome.LOST for span in self.spans)
 
     def set_verified_by(self, verified: VerifiedBy) -> None:
         """Record how content that was written had been verified; the weakest of several parts counts."""
@@ -302,7 +302,7 @@ class CarvedArchive:
     @property
     def intact_bytes(self) -> int:
         """Number of bytes before the first problem: the part of a fragmented or truncated archive that verifies."""
-        errors = (f.span.start for f in self.findings if f.is_problem and f.span is not None)
+        errors = (finding.span.start for finding in self.findings if finding.is_problem and finding.span is not None)
         return min(self.length, max(0, min(errors, default=self.end) - self.offset))
 
     @property

@@ -188,7 +188,9 @@ def _key_column(found: Sequence[Partition], schema: Any) -> str | None:
 
     None otherwise: `first` and `stop` of a partition are keys only there.
     """
-    sorted_one = len({one.target for one in found}) == 1 and all(a.stop == b.first for a, b in pairwise(found))
+    sorted_one = len({one.target for one in found}) == 1 and all(
+        one.stop == following.first for one, following in pairwise(found)
+    )
     bounded = len(found) > 1 and all(one.first is not None for one in found[1:])
     whole = schema.names == ["record"]
     return "record" if sorted_one and bounded and whole else None

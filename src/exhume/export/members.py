@@ -167,7 +167,9 @@ def stored_order(archive: MemberArchive) -> list[str]:
     Members without an offset of their own follow in the archive's order.
     """
     places = {
-        e.name: (e.source or "", e.offset, e.size or 0) for e in archive.entries() if e.name and e.offset is not None
+        entry.name: (entry.source or "", entry.offset, entry.size or 0)
+        for entry in archive.entries()
+        if entry.name and entry.offset is not None
     }
     names = list(archive.names())
     return sorted(names, key=lambda name: (name not in places, places.get(name, ("", 0, 0))))

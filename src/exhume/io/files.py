@@ -303,30 +303,36 @@ def safe_parts(name: str, *, portable: bool = False) -> list[str]:
     """
     parts = name.split("/")
     rules = _NOT_ON_WINDOWS if WINDOWS_NAMES else _ELSEWHERE if portable else None
-    # As nearly all are: one check for the whole name.
+    # Nearly all names pass this one check of the whole name.
     if _NO_PART.isdisjoint(parts) and name.isascii() and len(name) <= NAME_MAX and "\0" not in name and rules is None:
         return parts
-    reason = ""
-    if not name:
-        reason = "empty name"
-    elif "\0" in name:
-        reason = "NUL in the name"
-    elif name.startswith("/"):
-        reason = "absolute name"
-    elif ".." in parts:
-        reason = "leads out of its directory"
-    elif any(part in ("", ".") for part in parts):
-        reason = "empty or '.' path component"
-    elif rules is not None and any(map(_pattern(rules).search, parts)):
-        reason = "means something else on Windows"
-    else:
-        try:
-            sizes = [len(part.encode("utf-8")) for part in parts]
-        except UnicodeEncodeError:
-            reason = "not representable in UTF-8"
-        else:
-            if max(sizes) > NAME_MAX or sum(sizes) + len(sizes) - 1 > PATH_MAX:
-                reason = "name too long"
+    reason = _why_unsafe(name, parts, rules)
     if reason:
         raise UnsafePathError(f"refused member name ({reason})", actual=shorten(name))
     return parts
+
+
+def _why_unsafe(name: str, parts: list[str], rules: str | None) -> str:
+    """Return why `safe_parts` refuses a name, which consists of these parts; empty for a name that is safe.
+
+    `rules`: the components that mean something else on Windows, if that matters.
+    """
+    if not name:
+        return "empty name"
+    if "\0" in name:
+        return "NUL in the name"
+    if name.startswith("/"):
+        return "absolute name"
+    if ".." in parts:
+        return "leads out of its directory"
+    if any(part in ("", ".") for part in parts):
+        return "empty or '.' path component"
+    if rules is not None and any(map(_pattern(rules).search, parts)):
+        return "means something else on Windows"
+    try:
+        sizes = [len(part.encode("utf-8")) for part in parts]
+    except UnicodeEncodeError:
+        return "not representable in UTF-8"
+    if max(sizes) > NAME_MAX or sum(sizes) + len(sizes) - 1 > PATH_MAX:  # with the slashes between them
+        return "name too long"
+    return ""

@@ -385,7 +385,7 @@ def plan_reads(ranges: Sequence[tuple[int, int]], *, max_gap: int, max_size: int
     serves.  Ranges join when the gap is at most `max_gap` bytes and the joined read stays within `max_size`.
     """
     plan: list[tuple[int, int, list[int]]] = []
-    for index in sorted(range(len(ranges)), key=lambda i: ranges[i]):
+    for index in sorted(range(len(ranges)), key=lambda number: ranges[number]):
         start, end = ranges[index]
         if plan:
             last_start, last_end, members = plan[-1]

@@ -127,7 +127,7 @@ class ArrowColumns:
         """Return an array of strings or byte strings, cut out by their start and end columns."""
         pa, view = self.pa, self.rows.view
         starts, ends = (getattr(self.rows, f"{name}_{which}")[: len(many)] for which in ("start", "end"))
-        held: list[Any] = [bytes(view[a:b]) for a, b in zip(starts, ends, strict=True)]
+        held: list[Any] = [bytes(view[start:end]) for start, end in zip(starts, ends, strict=True)]
         self.tabulator.room.take(held, long=True)
         if absent is not None:
             held = [None if gone else one for one, gone in zip(held, absent.tolist(), strict=True)]
@@ -183,7 +183,7 @@ class ArrowColumns:
         np = self.np
         starts, ends = self._whole(f"{name}_start", many), self._whole(f"{name}_end", many)
         view = memoryview(self.rows.view)
-        data = b"".join(view[a:b] for a, b in zip(starts.tolist(), ends.tolist(), strict=True))
+        data = b"".join(view[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True))
         order = ">" if placed.order == "big" else "<"
         numbers = np.frombuffer(data, np.dtype(placed.code).newbyteorder(order)).astype(placed.code)
         self.tabulator.room.take(range(len(numbers)))

@@ -453,7 +453,7 @@ class SectionMap(Sequence[Section]):
 
     def names(self) -> Iterator[str]:
         """Yield the names of all sections."""
-        return chain.from_iterable(p.names() if isinstance(p, Run) else (p.name,) for p in self.parts)
+        return chain.from_iterable(part.names() if isinstance(part, Run) else (part.name,) for part in self.parts)
 
     def at(self, offset: int, source: str | None = None) -> list[Section]:
         """Return the sections that contain a byte, outermost first."""
@@ -479,7 +479,7 @@ class SectionMap(Sequence[Section]):
 
     def coverage(self) -> Coverage:
         """Return the numbers of bytes that are claimed, padding, gaps, and claimed twice."""
-        padding = sum(size for s, _, size in self.sums(tiles=True) if s.kind is SectionKind.PADDING)
-        gap = sum(s.span.size for s in self.gaps())
-        overlap = sum(o.span.size for o in self.overlaps)
+        padding = sum(size for section, _, size in self.sums(tiles=True) if section.kind is SectionKind.PADDING)
+        gap = sum(section.span.size for section in self.gaps())
+        overlap = sum(overlap.span.size for overlap in self.overlaps)
         return Coverage(self._total - padding - gap, padding, gap, overlap, self._total)

@@ -64,12 +64,12 @@ def scan_records(payload: Buffer) -> Scan:
     data = bytes(payload)
     found = _records(data)
     places = list(zip(found.data_start, found.data_end, strict=True))
-    if not places:
-        return Scan(0, (0, 0), (0, 0), -1, (0, 0), (0, 0))
-    for count, (before, here) in enumerate(pairwise(places), 1):
+    nowhere = (0, 0)
+    first, last = (places[0], places[-1]) if places else (nowhere, nowhere)
+    for number, (before, here) in enumerate(pairwise(places), 1):
         if data[slice(*here)] < data[slice(*before)]:
-            return Scan(len(places), places[0], places[-1], count, before, here)
-    return Scan(len(places), places[0], places[-1], -1, (0, 0), (0, 0))
+            return Scan(len(places), first, last, unsorted=number, previous=before, current=here)
+    return Scan(len(places), first, last, unsorted=-1, previous=nowhere, current=nowhere)
 
 
 def find_range(payload: Buffer, start: bytes | None, stop: bytes | None) -> tuple[int, int]:
@@ -249,7 +249,10 @@ def find_blocks(data: bytes) -> list[tuple[int, int]]:
     out: list[tuple[int, int]] = []
     starts: dict[int, int] = {}
     trailer = struct.Struct(BlockTrailer.packed).unpack_from
-    carried, ones, unit = 0, _U32, 1  # the state after i zero-initialized bytes, ~0 and 1, each carried back to 0
+    # The state after `at` bytes that began with state 0; all ones; and 1: each carried back to position 0.  A state is
+    # carried back by one bit by undoing a step of the CRC: `(state ^ _POLYNOMIAL) << 1 | 1` if its top bit is set, else
+    # `state << 1`.
+    carried, ones, unit = 0, _U32, 1
     for at in range(len(data) - BlockTrailer.size + 1):
         starts[carried ^ ones] = at  # the state that a block starting here has
         byte, checksum = trailer(data, at)

@@ -47,11 +47,11 @@ class ArchiveContract:
         assert candidates[0].evidence
 
     def test_verifies(self, sample: Path) -> None:
-        assert [f for f in exhume.verify(sample) if f.is_problem] == []
+        assert [finding for finding in exhume.verify(sample) if finding.is_problem] == []
 
     def test_quick_verify_is_a_subset(self, sample: Path) -> None:
-        full = {(f.code, f.span) for f in exhume.verify(sample)}
-        assert {(f.code, f.span) for f in exhume.verify(sample, quick=True)} <= full
+        full = {(finding.code, finding.span) for finding in exhume.verify(sample)}
+        assert {(finding.code, finding.span) for finding in exhume.verify(sample, quick=True)} <= full
 
     def test_parallel_verify_agrees(self, sample: Path) -> None:
         assert list(exhume.verify(sample, jobs=2)) == list(exhume.verify(sample))
@@ -140,8 +140,8 @@ class FileArchiveContract(ArchiveContract):
         ]
         for target, options in targets:
             with exhume.open(target, **options) as archive:
-                assert [_without_source(e) for e in expected] == [
-                    _without_source(e.to_dict()) for e in archive.entries()
+                assert [_without_source(entry) for entry in expected] == [
+                    _without_source(entry.to_dict()) for entry in archive.entries()
                 ]
         with exhume.open(padded, offset=513, length=len(raw)) as archive:
             shifted = [_without_source(entry.to_dict()) for entry in archive.entries()]
@@ -155,16 +155,18 @@ class FileArchiveContract(ArchiveContract):
         step = max(1, len(raw) // 64)
         for length in range(0, len(raw), step):
             findings = list(exhume.verify(raw[:length], format=self.format))
-            assert any(f.severity is Severity.ERROR for f in findings), length
+            assert any(finding.severity is Severity.ERROR for finding in findings), length
 
     def test_finding_offsets_are_absolute(self, sample: Path) -> None:
         raw = sample.read_bytes()
         cut = raw[: len(raw) - 1]
-        plain = [f.span for f in exhume.verify(cut, format=self.format) if f.span]
-        moved = [f.span for f in exhume.verify(b"\0" * 77 + cut, format=self.format, offset=77) if f.span]
+        plain = [finding.span for finding in exhume.verify(cut, format=self.format) if finding.span]
+        moved = [
+            finding.span for finding in exhume.verify(b"\0" * 77 + cut, format=self.format, offset=77) if finding.span
+        ]
         # A span from 0 to 0 stands for the file as a whole, and does not move.
-        assert [(s.start + 77, s.end + 77) if s.end else (s.start, s.end) for s in plain] == [
-            (s.start, s.end) for s in moved
+        assert [(span.start + 77, span.end + 77) if span.end else (span.start, span.end) for span in plain] == [
+            (span.start, span.end) for span in moved
         ]
 
 
@@ -232,7 +234,7 @@ class WriterContract:
     def test_output_verifies_and_is_deterministic(self, build: Callable[[Path], None], tmp_path: Path) -> None:
         build(tmp_path / "a")
         build(tmp_path / "b")
-        assert [f for f in exhume.verify(tmp_path / "a") if f.severity is not Severity.NOTE] == []
+        assert [finding for finding in exhume.verify(tmp_path / "a") if finding.severity is not Severity.NOTE] == []
         assert _tree(tmp_path / "a") == _tree(tmp_path / "b")
 
     def test_nothing_else_is_left(self, build: Callable[[Path], None], tmp_path: Path) -> None:
@@ -255,7 +257,7 @@ def _tree(path: Path) -> dict[str, bytes]:
     """Return the content of a file (under the name ""), or of all files below a directory."""
     if path.is_file():
         return {"": path.read_bytes()}
-    return {p.relative_to(path).as_posix(): p.read_bytes() for p in sorted(path.rglob("*")) if p.is_file()}
+    return {file.relative_to(path).as_posix(): file.read_bytes() for file in sorted(path.rglob("*")) if file.is_file()}
 
 
 class SourceContract:
@@ -287,7 +289,7 @@ class SourceContract:
         data = bytes(range(256)) * 300
         ranges = [(5, 9), (0, 2), (70_000, 70_100), (9, 9), (6, 20), (76_799, 76_800)]
         with make(data) as source:
-            assert source.read_many(ranges) == [data[a:b] for a, b in ranges]
+            assert source.read_many(ranges) == [data[start:end] for start, end in ranges]
             with pytest.raises(EOFError):
                 source.read_many([(0, 1), (0, len(data) + 1)])
 

@@ -241,7 +241,7 @@ def _faults(folder: Path, name: str, work: Callable[[Path], Any], count: int, ch
             work(folder / "made")
     usual = files_of(folder / "made")
     _clear(folder)
-    every = [(kind, n, how) for kind in CALLS for n in range(disk.calls[kind]) for how in ways(kind)]
+    every = [(kind, number, how) for kind in CALLS for number in range(disk.calls[kind]) for how in ways(kind)]
     results: Counter[str] = Counter()
     for fault in every if len(every) <= count else chance.sample(every, count):
         with tempfile.TemporaryDirectory(dir=folder) as place:
@@ -301,7 +301,7 @@ def run(*, count: int = 40, seed: int = 1, progress: Progress = no_progress) -> 
 def page(title: str, facts: Mapping[str, Any], rows: Sequence[Row]) -> str:
     """Return a self-contained page of checks and their results; `facts` are about the run, such as versions."""
     rows_of_facts = "".join(
-        f"<tr><th>{html.escape(str(k))}</th><td>{html.escape(str(v))}</td></tr>" for k, v in facts.items()
+        f"<tr><th>{html.escape(str(name))}</th><td>{html.escape(str(value))}</td></tr>" for name, value in facts.items()
     )
     lines = []
     for row in rows:

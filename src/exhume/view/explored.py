@@ -197,7 +197,7 @@ class ExploredArchive:
             "count": len(self.found),
             "mapped": known is not None,
             "searchable": self._rows is not None,
-            "gaps": [section_values(s, numbers[s.span.source]) for s in self._troubled],  # also unread sections
+            "gaps": [section_values(one, numbers[one.span.source]) for one in self._troubled],  # also unread sections
             "open": None,  # the offset that the page opens at: only a saved page has one, see `page`
             **self.state(),
         }

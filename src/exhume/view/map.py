@@ -223,7 +223,7 @@ def _problems(
     for is_error, word, color in ((True, "damaged", DAMAGE), (False, "not checked", UNCHECKED)):
         if sections := _touched(tiles, sorted(touched[is_error])):
             more = f" and {len(sections) - DAMAGED_NAMES:,} more" if len(sections) > DAMAGED_NAMES else ""
-            named = ", ".join(f"{s.name} ({s.span.start:,}..{s.span.end:,})" for s in sections[:DAMAGED_NAMES])
+            named = ", ".join(f"{one.name} ({one.span.start:,}..{one.span.end:,})" for one in sections[:DAMAGED_NAMES])
             drawing.shapes.append(Text(MARGIN, y + 12, _fit(f"{word}: {named}{more}", 160), color, 12))
             y += ROW
     return y + 8
@@ -271,7 +271,7 @@ def _dark(kind: SectionKind) -> bool:
 
 def _fit(text: str, room: int) -> str:
     """Return text, cut to `room` characters; those that are not printable become dots."""
-    shown = "".join(c if c.isprintable() else "·" for c in text)
+    shown = "".join(char if char.isprintable() else "·" for char in text)
     return shown if len(shown) <= room else shown[: max(0, room - 1)] + "…"
 
 
@@ -325,7 +325,7 @@ def _sorts(tiles: Iterable[Tile], known: Sizes, *, decode: bool, sound: bool) ->
                 sort.payload += size
         else:
             totals(part.name, part.kind).add(part, payload(part))
-    return sorted(found.values(), key=lambda s: (-s.stored, s.name))
+    return sorted(found.values(), key=lambda sort: (-sort.stored, sort.name))
 
 
 def _decompressed(
@@ -420,7 +420,7 @@ def _class(color: str) -> str:
 
 def _xml(text: str) -> str:
     """Text that XML can hold: control characters and lone surrogates become dots."""
-    return escape("".join(c if c.isprintable() else "·" for c in text))
+    return escape("".join(char if char.isprintable() else "·" for char in text))
 
 
 def to_png(drawing: Drawing, scale: int = 2) -> bytes:

@@ -202,7 +202,7 @@ def _groups(file: IO[str], case: CaseReport) -> None:
             str(one.number),
             one.format,
             one.archive,
-            ", ".join(f"#{n}" for n in one.archives),
+            ", ".join(f"#{number}" for number in one.archives),
             one.basis,
             _Code(one.folder),
         ]
@@ -407,7 +407,7 @@ def _cell(value: str) -> str:
 
 def _text(value: str) -> str:
     """Text that is safe on a page: characters that are not printable become dots."""
-    return html.escape("".join(c if c.isprintable() else "·" for c in str(value)))
+    return html.escape("".join(char if char.isprintable() else "·" for char in str(value)))
 
 
 _HEAD = """<!DOCTYPE html>

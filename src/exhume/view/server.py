@@ -181,16 +181,22 @@ class Explorer:
         self._routes: dict[str, Callable[[ExploredArchive, _Query], Any]] = {
             "contents": lambda shown, _: shown.contents(),
             "state": _state,
-            "sections": lambda shown, q: shown.sections(q.number("first", 0), q.number("count", ROW_COUNT)),
-            "fields": lambda shown, q: shown.fields(q.number("section"), q.optional("at"), q.part()),
-            "elements": lambda shown, q: shown.elements(
-                q.number("section"), q.part(), q.text("array"), q.number("first", 0), q.optional("at")
+            "sections": lambda shown, asked: shown.sections(asked.number("first", 0), asked.number("count", ROW_COUNT)),
+            "fields": lambda shown, asked: shown.fields(asked.number("section"), asked.optional("at"), asked.part()),
+            "elements": lambda shown, asked: shown.elements(
+                asked.number("section"),
+                asked.part(),
+                asked.text("array"),
+                asked.number("first", 0),
+                asked.optional("at"),
             ),
-            "holding": lambda shown, q: shown.holding(q.number("space"), q.number("at")),
-            "named": lambda shown, q: {"section": shown.named(q.text("name"), q.optional("after"))},
-            "bands": lambda shown, q: shown.bands(q.number("space"), q.number("start"), q.number("end")),
-            "records": lambda shown, q: shown.records(
-                q.text("query", ""), q.number("first", 0), q.number("count", ROW_COUNT), q.gone
+            "holding": lambda shown, asked: shown.holding(asked.number("space"), asked.number("at")),
+            "named": lambda shown, asked: {"section": shown.named(asked.text("name"), asked.optional("after"))},
+            "bands": lambda shown, asked: shown.bands(
+                asked.number("space"), asked.number("start"), asked.number("end")
+            ),
+            "records": lambda shown, asked: shown.records(
+                asked.text("query", ""), asked.number("first", 0), asked.number("count", ROW_COUNT), asked.gone
             ),
         }
 

@@ -138,9 +138,9 @@ class OutputTree:
         if len(quick) == len(files) and not any(errors):
             return [None] * len(files)
         out: list[ExhumeError | None] = [None] * len(files)
-        done = {i for i, error in zip(quick, errors, strict=True) if not error}
-        for i, (name, start, stop) in enumerate(files):
-            if i in done:
+        done = {number for number, error in zip(quick, errors, strict=True) if not error}
+        for number, (name, start, stop) in enumerate(files):
+            if number in done:
                 continue
             try:  # the careful way, which overwrites where it may, or raises the right error
                 with self._create(name) as fd:
@@ -148,7 +148,7 @@ class OutputTree:
             except ExhumeError as error:
                 if isinstance(error, SourceError) and not isinstance(error, OutputExistsError):
                     raise
-                out[i] = error
+                out[number] = error
         return out
 
     def _plan_batch(
@@ -164,7 +164,7 @@ class OutputTree:
         names = [name for name, _, _ in files]
         everything = "".join(names)
         plain = everything.isascii() and "\0" not in everything and max(map(len, names), default=0) <= NAME_MAX
-        for i, (name, start, stop) in enumerate(files):
+        for number, (name, start, stop) in enumerate(files):
             folder, slash, leaf = name.rpartition("/")
             folder += slash  # "x" is in the root, and "/x" must not be confused with it
             handle = opened.get(folder)
@@ -180,7 +180,7 @@ class OutputTree:
             if not plain and (len(spelled) > NAME_MAX or b"\0" in spelled or len(name) * 4 > PATH_MAX):
                 continue
             jobs.append((handle, spelled, start, stop))
-            quick.append(i)
+            quick.append(number)
         return jobs, quick
 
     def copy(self, name: str, source: Source, start: int, end: int) -> int:

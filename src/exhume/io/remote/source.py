@@ -69,7 +69,9 @@ class RequestedSpans:
         """Bytes, in whole megabytes."""
 
     def _find(self, start: int, stop: int) -> tuple[int, int, int, int]:
-        """Return the indexes `[low, high)` of spans that a range touches, and (start, end) of their union with it."""
+        """Return `(low, high, start, end)`: the indexes `[low, high)` of the spans that a range touches, and the range
+        that covers it and them.
+        """
         first, last = start // _BLOCK * _BLOCK, -(-stop // _BLOCK) * _BLOCK  # rounded down, and up
         low, high = bisect_left(self._stops, first), bisect_right(self._starts, last)
         if low < high:
@@ -250,16 +252,18 @@ class RemoteSource(Source):
         if self._size <= HEAD + TAIL:  # any read fetches the whole object
             return [self._read(start, end - start) if end > start else b"" for start, end in ranges]
         out = [self._cached_edge(start, end) or b"" if end > start else b"" for start, end in ranges]
-        wanted = [i for i, (start, end) in enumerate(ranges) if end > start and not out[i]]
-        plan = plan_reads([ranges[i] for i in wanted], max_gap=COALESCE_GAP, max_size=COALESCE_SIZE)
+        wanted = [number for number, (start, end) in enumerate(ranges) if end > start and not out[number]]
+        # Each read of the plan serves several of the wanted ranges, its members.
+        plan = plan_reads([ranges[number] for number in wanted], max_gap=COALESCE_GAP, max_size=COALESCE_SIZE)
         places = [(start, end) for start, end, _ in plan]
         # A single read may be part of an announced range.
         run = self._ahead.find(*places[0], guess=False) if len(plan) == 1 else None
         answers = [self._ahead.read(run, *places[0])] if run is not None else self._fetch_checked(places)
         for (start, _, members), data in zip(plan, answers, strict=True):
             for member in members:
-                first, last = ranges[wanted[member]]
-                out[wanted[member]] = data[first - start : last - start]
+                number = wanted[member]
+                first, last = ranges[number]
+                out[number] = data[first - start : last - start]
         return out
 
     def _fetch_checked(self, ranges: list[tuple[int, int]], *, again: bool = True) -> list[bytes]:
