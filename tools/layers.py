@@ -47,7 +47,6 @@ FRONT_DOOR = ("__main__", "ark", "caf", "clpir", "clps", "databundle", "kvir", "
 MOST_LINES, LEAST_LINES = 450, 40  # of a module, unless it is in `LARGE` or `SMALL`
 
 LARGE = {
-    "compiler.emit.layout": "the runtime of generated readers, copied into `generated/` as one file",
     "compiler.front.expressions": "one grammar: its tokens, its parser and its tree",
     "compiler.front.model": "one model: every kind of node of a specification, and what a name stands for there",
     "compiler.instances.solve": "one solver, a case for each operator",

@@ -25,21 +25,22 @@ from exhume.compiler.emit.extension.c_support import COLUMNS
 from exhume.compiler.emit.extension.calls import CALLS
 from exhume.compiler.emit.extension.depth import guarded
 from exhume.compiler.emit.extension.functions import Function
-from exhume.compiler.emit.extension.kinds import Source, Table, UncoveredError, sources
+from exhume.compiler.emit.extension.kinds import UncoveredError
 from exhume.compiler.emit.extension.ownership import OWNERSHIP
+from exhume.compiler.emit.extension.sources import Source, Table, sources
 from exhume.compiler.emit.extension.support import SUPPORT
 from exhume.compiler.refusal import UnsupportedError
 
 __all__ = ["Extension", "extension"]
 
 Plan = dict[str, list[tuple[object, ...]]]
-"""Rows of each table of the plan, by the name of the table; see `Extension`."""
+"""Rows of each table of the plan, by the name of the table; see `Extension`, and `attach` (`emit.layout.compiled`)."""
 
 Readers = dict[tuple[str, str], str]
 """Names of the C functions of readers, by module and name of the reader."""
 
 AFTER_BYTES = 3
-"""Index of the first argument of a reader after the bytes, its start and their end (`view`, `at`, `end`)."""
+"""Number of the arguments with which each reader begins: `view`, `at`, `end`."""
 
 INTERPRETED = -1
 """In place of the number of a compiled getter: the instance stays in Python."""
@@ -93,9 +94,9 @@ def extension(texts: Mapping[str, str]) -> Extension:
                 code += ["", "", *text]
                 plan["getters"].append((id, cls.name, name, getters, function.kept()))
                 getters += 1
-    # Tables of the functions, by number.
-    code += ["", "", *(f"F[{i}] = &{name}" for i, name in enumerate(readers.values()))]
-    code += [f"G[{i}] = &g{i}" for i in range(getters)]
+    # Tables of the functions, by number: `READERS[0] = &f0`.
+    code += ["", "", *(f"READERS[{i}] = &{name}" for i, name in enumerate(readers.values()))]
+    code += [f"GETTERS[{i}] = &g{i}" for i in range(getters)]
     body = "\n".join(code) + "\n"
     check_vocabulary(body)
     plan |= {"values": table.values, "slots": list(table.slots), "makers": list(table.makers)}
@@ -115,7 +116,10 @@ def _digest(inputs: list[str]) -> str:
 
 
 def _compilable(every: dict[str, Source]) -> tuple[Readers, list[tuple[str, str]]]:
-    """Return the readers that have a compiled form, and those that stay interpreted with the reason."""
+    """Return the readers that have a compiled form, and those that stay interpreted, each with the reason.
+
+    `{("zip", "read_entry"): "f0"}` and `[("zip.read_extra", "a format")]`; `every` has all modules by id.
+    """
     keys = [
         (id, name)
         for id, source in every.items()
@@ -132,7 +136,10 @@ def _compilable(every: dict[str, Source]) -> tuple[Readers, list[tuple[str, str]
 
 
 def _function(every: dict[str, Source], table: Table, readers: Readers, key: tuple[str, str]) -> Function:
-    """Return the reader `key` (module and name) for translation; `readers` are those that it may call."""
+    """Return the reader `key` (module and name) for translation; `readers` are those that it may call.
+
+    `every` has all modules by id; `table` gets the Python objects that its code needs.
+    """
     id, name = key
     source = every[id]
     function = Function(source, every, table, source.functions[name])
@@ -143,6 +150,7 @@ def _function(every: dict[str, Source], table: Table, readers: Readers, key: tup
 def _rows(every: dict[str, Source], readers: Readers) -> Iterator[tuple[object, ...]]:
     """Yield module, class and reader of the classes of columns whose elements a compiled reader reads.
 
+    For example `("zip", "EntryColumns", "read_entry")`.
     `every` has all modules by id.
     """
     for id, source in every.items():
@@ -178,7 +186,7 @@ def _calls(every: dict[str, Source], readers: Readers) -> dict[tuple[str, str], 
 def package_texts(made: Extension) -> dict[str, str]:
     """Return the Python modules of a package next to the extension `_native`: one loads it, one has its plan.
 
-    The plan lists the Python objects that the extension needs; see `attach` in `exhume.compiler.emit.layout`.
+    The plan lists the Python objects that the extension needs; see `attach` in `exhume.compiler.emit.layout.compiled`.
     """
     return {"__init__.py": PACKAGE, "_plan.py": f"{PLAN_DOC}PLAN = {made.plan!r}\n"}
 
@@ -220,22 +228,18 @@ _TEXTS = frozenset(("''",))
 """Strings that an extension module contains: only the empty one."""
 WORDS = frozenset(
     """
-    def cdef return if else while for in range try except as pass break and or not is
-    None True False const tuple rest F G M refuse put_word put_unsigned put_float list b object
-    uint8_t uint16_t uint32_t uint64_t int8_t int16_t int32_t int64_t Py_ssize_t double bint
-    Stream Run Column TypeError PyTypeObject NULL K O
-    l1 l2 l4 l8 b1 b2 b4 b8 as_float as_double fits spans sliced text_of seek sat satu near place
-    equals slot_get slot_put slot_make slot_word slot_keep lend_parent lend_root
-    lend_to_columns elements_of product total item_of field_of S member_of SLOT is_kept stream_of run_of a_stream a_run
-    column_of ends_at bits_of is_there raise TypeError word_in
-    push1 push2 push4 push8 pusho pushf pushd cut_column PyObject_TypeCheck enter leave fail interpreted call error
-    deeper shallower step hold ended look need again Call BaseException look_at_text
-    reached after low high other others many_others found owner self
-    view at end io parent root big run count base left held most size steps many
-    getattr setattr str join len int bool bytes float isinstance max min memoryview tuple
-    AssertionError AttributeError UnicodeDecodeError
-    append find from_bytes is_eof over pos rstrip with_traceback within hold include short object
-    p n
+    cdef return if else while for in range pass break and or not is None True False const tuple READERS GETTERS
+    MAKERS abandon_if put_word put_unsigned put_float list b object uint8_t uint16_t uint32_t uint64_t int8_t
+    int16_t int32_t int64_t Py_ssize_t double bint Stream Run Column NULL CONSTANTS OFFSETS little1 little2
+    little4 little8 big1 big2 big4 big8 as_float as_double has_bytes has_range sliced text_of find_byte
+    saturated saturated_unsigned checked_place place_of equals slot_get slot_put slot_make slot_word slot_keep
+    lend_parent lend_root lend_to_columns elements_of product_of sum_of item_of field_of CACHES member_of SLOT
+    is_kept stream_of run_of a_stream a_run column_of end_at_byte bits_of check_contents word_in push1 push2
+    push4 push8 push_object push_float push_double cut_column deeper shallower hold ended get_bytes
+    require_bytes abandon check_text reached after low high view at end io parent root big run count base left
+    held most size steps many getattr setattr str join len int bool bytes float isinstance max min memoryview
+    AssertionError AttributeError UnicodeDecodeError append find from_bytes is_eof over pos rstrip
+    with_traceback within include short other_view other_bytes other_size parameters
     """.split()  # noqa: SIM905 - many words
 )
 """Names and keywords that an extension module contains."""

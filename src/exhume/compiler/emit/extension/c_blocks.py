@@ -25,24 +25,26 @@ BLOCKS_C = r"""
 #define IN_BLOCKS 1
 #endif
 #include <sys/mman.h>
-#define HEAD (2 * sizeof(void *))
-#define BLOCK ((size_t)2 << 20)
-#define FIRST ((size_t)256 << 10)
-#define SIZES 64
-#define KEPT 4
+#define HEAD (2 * sizeof(void *))     /* bytes of the head that the garbage collector uses */
+#define BLOCK ((size_t)2 << 20)       /* bytes of a block */
+#define FIRST ((size_t)256 << 10)     /* bytes of the first block of a size that are used */
+#define SIZES 64                      /* structures of this many words or more are not in blocks */
+#define KEPT 4                        /* most empty blocks that are not returned to the system */
 typedef struct Block {
     struct Block *next, *previous;    /* blocks of the same size with free places */
-    void **freed;                     /* freed places, each with the address of the next one */
-    char *fresh, *end;                /* memory that was never used */
-    uint32_t many;                    /* structures in it */
+    void **freed;                     /* the first freed place; each has the address of the next one */
+    char *fresh, *end;                /* start and end of the memory that was never used */
+    uint32_t many;                    /* how many structures are in it */
     uint16_t size;                    /* of a place, in words */
-    uint8_t is_first;
+    uint8_t is_first;                 /* whether it is the first block of its size */
 } Block;
 static Block *open_blocks[SIZES];
 static int blocks_of[SIZES], empty_blocks = 0;
+/* Whether a block has a free place. */
 static inline int has_place(Block *block) {
     return block->freed != NULL || (size_t)(block->end - block->fresh) >= block->size * sizeof(void *);
 }
+/* Add a block to `open_blocks`, or remove it. */
 static void link_block(Block *block) {
     Block **first = &open_blocks[block->size];
     block->previous = NULL;
@@ -55,18 +57,20 @@ static void unlink_block(Block *block) {
     else open_blocks[block->size] = block->next;
     if (block->next != NULL) block->next->previous = block->previous;
 }
-/* Memory from the system, at a multiple of its size; NULL where there is none. */
-static char *mapped(void) {
+/* `BLOCK` bytes of memory from the system, at a multiple of that; NULL if there are none. */
+static char *map_block(void) {
     char *found = (char *)mmap(NULL, 2 * BLOCK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     char *at;
     if (found == (char *)MAP_FAILED) return NULL;
+    /* Of twice as many bytes, those before and after the block are returned. */
     at = (char *)(((uintptr_t)found + BLOCK - 1) & ~(uintptr_t)(BLOCK - 1));
     if (at != found) munmap(found, at - found);
     if (at != found + BLOCK) munmap(at + BLOCK, found + BLOCK - at);
     return at;
 }
+/* A new block for places of `size` words, in `open_blocks`; NULL if there is no memory. */
 static Block *make_block(size_t size) {
-    Block *block = (Block *)mapped();
+    Block *block = (Block *)map_block();
     if (block == NULL) return NULL;
 #ifdef MADV_HUGEPAGE
     if (blocks_of[size] >= 2) madvise(block, BLOCK, MADV_HUGEPAGE);
@@ -80,9 +84,9 @@ static Block *make_block(size_t size) {
     link_block(block);
     return block;
 }
-/* Whether structures of a class may be in blocks: only the head of the garbage collector precedes them. */
+/* Whether structures of a class may be in blocks: they are small, and only the head of the collector precedes them. */
 static int fits_block(PyTypeObject *type) {
-    unsigned long more = 0;
+    unsigned long more = 0;           /* flags of classes whose objects have words before the head */
 #ifdef Py_TPFLAGS_MANAGED_DICT
     more |= Py_TPFLAGS_MANAGED_DICT;
 #endif
@@ -93,7 +97,7 @@ static int fits_block(PyTypeObject *type) {
         && type->tp_alloc == PyType_GenericAlloc && (HEAD + type->tp_basicsize) / sizeof(void *) < SIZES;
 }
 /* A new structure of a class that fits, all of whose fields are NULL. */
-static PyObject *block_make(PyTypeObject *type) {
+static PyObject *make_in_block(PyTypeObject *type) {
     size_t size = (HEAD + type->tp_basicsize + sizeof(void *) - 1) / sizeof(void *);
     Block *block = open_blocks[size];
     void **place;
@@ -109,15 +113,16 @@ static PyObject *block_make(PyTypeObject *type) {
     if (!has_place(block)) unlink_block(block);
     return PyObject_Init((PyObject *)((char *)place + HEAD), type);
 }
-/* Let the garbage collector count one more allocation: of memory that is freed without its knowledge. */
-static void count_one(PyTypeObject *type) {
+/* Let the garbage collector count one more allocation, as their number decides when it runs: */
+/* make an object, and free its memory without the collector. */
+static void count_allocation(PyTypeObject *type) {
     PyObject *one = PyObject_GC_New(PyObject, type);
     if (one == NULL) { PyErr_Clear(); return; }
     Py_DECREF(type);
     PyObject_Free((char *)one - HEAD);
 }
 /* Free the place of a structure, whose fields are NULL. */
-static void block_free(PyObject *self) {
+static void free_in_block(PyObject *self) {
     Block *block = (Block *)((uintptr_t)self & ~(uintptr_t)(BLOCK - 1));
     void **place = (void **)((char *)self - HEAD);
     if (!has_place(block)) link_block(block);

@@ -1,19 +1,16 @@
-"""Constant parts of every extension module: C that makes numbers and text of bytes and finds fields, and columns.
+"""C that reads numbers and strings from bytes, gets and puts fields, and appends to columns: part of every extension.
 
-A column grows to twice its size, and is cut to its length once all of its numbers are there (`COLUMNS`); where its
-width does not hold a number, or there is no more memory, the reader raises `Again`.
+`support` joins this text with the others.  The emitted code calls these functions, such as `little4(p0 + v1)`: 4 bytes
+at `v1` as a number, the lowest byte first (`big4`: the highest first).
 
-Reads are checked by their callers (`need`, `spans`); the offsets of an object's fields are taken from its class once.
+`p` points to the bytes of a view and `n` is their number.  Reads are not checked here, but by their callers:
+`require_bytes` abandons reading if bytes are missing.  To abandon a reading is to raise `Abandoned`, after which the
+interpreted reader repeats the call; functions that return -1 or -9 have raised it.  A slot is the field of an object at
+an offset, which is taken from the class once.  `encoding_number` is 1 for UTF-8, 2 for ASCII, 3 for Latin-1, 0 for any
+other encoding.
 
-Names of the C functions: `l4` and `b4` read 4 bytes with the lowest or the highest first; `need`, `fits` and `spans`
-check that bytes are in the data; `again` raises `Again`, and `refuse` does so on a condition; `slot_...` access the
-field of an object at an offset; `put_...` store a number there; `see`, `is_seen` and `seen_slot` use a cache (`Seen`)
-of the last class that had a field; `push4` appends a number of 4 bytes to a column.
-
-`near` returns -9 with an error set, since C functions have no other way to report one; `how` is the number of an
-encoding (1 UTF-8, 2 ASCII, 3 Latin-1, 0 any other).  A `Column` has the array (`made`, NULL for a column that
-the reader has not made yet), the address of its numbers (`data`), how many there are, and for how many there is space
-(`room`).  `push` functions return whether a number could not be appended.
+A column grows to twice its size, and is cut to its length once all of its numbers are there (`COLUMNS`).  The `push`
+functions append a number; they return whether that is impossible, because its width is too small or memory is missing.
 """
 
 from __future__ import annotations
@@ -26,61 +23,66 @@ C = r"""
 #define FARTHEST ((int64_t)1 << 62)
 #define PLACE ((int64_t)1 << 56)
 #define SMALL ((int64_t)1 << 31)
-#define l1(p) ((uint8_t)*(p))
-#define b1(p) l1(p)
-static inline uint16_t l2(const uint8_t *p) { return (uint16_t)(p[0] | p[1] << 8); }
-static inline uint16_t b2(const uint8_t *p) { return (uint16_t)(p[1] | p[0] << 8); }
-static inline uint32_t l4(const uint8_t *p) { return (uint32_t)l2(p) | (uint32_t)l2(p + 2) << 16; }
-static inline uint32_t b4(const uint8_t *p) { return (uint32_t)b2(p + 2) | (uint32_t)b2(p) << 16; }
-static inline uint64_t l8(const uint8_t *p) { return (uint64_t)l4(p) | (uint64_t)l4(p + 4) << 32; }
-static inline uint64_t b8(const uint8_t *p) { return (uint64_t)b4(p + 4) | (uint64_t)b4(p) << 32; }
+#define little1(p) ((uint8_t)*(p))
+#define big1(p) little1(p)
+static inline uint16_t little2(const uint8_t *p) { return (uint16_t)(p[0] | p[1] << 8); }
+static inline uint16_t big2(const uint8_t *p) { return (uint16_t)(p[1] | p[0] << 8); }
+static inline uint32_t little4(const uint8_t *p) { return (uint32_t)little2(p) | (uint32_t)little2(p + 2) << 16; }
+static inline uint32_t big4(const uint8_t *p) { return (uint32_t)big2(p + 2) | (uint32_t)big2(p) << 16; }
+static inline uint64_t little8(const uint8_t *p) { return (uint64_t)little4(p) | (uint64_t)little4(p + 4) << 32; }
+static inline uint64_t big8(const uint8_t *p) { return (uint64_t)big4(p + 4) | (uint64_t)big4(p) << 32; }
 static inline double as_float(uint32_t word) { float value; memcpy(&value, &word, 4); return value; }
 static inline double as_double(uint64_t word) { double value; memcpy(&value, &word, 8); return value; }
-static inline int fits(Py_ssize_t n, Py_ssize_t at, Py_ssize_t size) { return at >= 0 && size <= n - at; }
-static inline int spans(Py_ssize_t n, Py_ssize_t at, Py_ssize_t stop) {
+/* Whether the `size` bytes at `at`, or `[at, stop)`, are among the `n` bytes of a view. */
+static inline int has_bytes(Py_ssize_t n, Py_ssize_t at, Py_ssize_t size) { return at >= 0 && size <= n - at; }
+static inline int has_range(Py_ssize_t n, Py_ssize_t at, Py_ssize_t stop) {
     return at >= 0 && at <= stop && stop <= n;
 }
-/* Raises `Again`: -1. */
-static int again(void);
-static inline int refuse(int wrong) { return wrong ? again() : 0; }
-/* Looks whether bytes are there. */
-static inline int need(Py_ssize_t n, Py_ssize_t at, Py_ssize_t size) { return fits(n, at, size) ? 0 : again(); }
-/* A number that is a place, or one not far from it. */
-static inline int64_t near(int64_t number) {
-    return number >= -PLACE && number <= PLACE ? number : (again(), (int64_t)-9);
+/* Raise `Abandoned`, and return -1. */
+static int abandon(void);
+static inline int abandon_if(int wrong) { return wrong ? abandon() : 0; }
+static inline int require_bytes(Py_ssize_t n, Py_ssize_t at, Py_ssize_t size) {
+    return has_bytes(n, at, size) ? 0 : abandon();
 }
-/* The slot of a class at an offset. */
+/* `number`, if it is small enough to be a position in data, and sums of a few such numbers fit 64 bits. */
+static inline int64_t checked_place(int64_t number) {
+    return number >= -PLACE && number <= PLACE ? number : (abandon(), (int64_t)-9);
+}
+/* The field of an object at an offset: NULL if it was deleted or not read yet. */
 #define SLOT(object, offset) (*(PyObject **)((char *)(object) + (offset)))
 /* Whether an instance was read before: interpreted readers put an ellipsis where it was not. */
 static inline int is_kept(PyObject *found) { return found != NULL && found != Py_Ellipsis; }
+/* The field `name`, which is at `offset`, as a new reference; raises `AttributeError` if it is not there. */
 static PyObject *slot_get(PyObject *object, Py_ssize_t offset, PyObject *name) {
     PyObject *found = SLOT(object, offset);
     if (found == NULL) { PyErr_SetObject(PyExc_AttributeError, name); return NULL; }
     Py_INCREF(found);
     return found;
 }
-/* What one place in the code remembers of the class of the object whose field it read last: where that field is, */
-/* and what reads it if it is an instance.  A class that changes gets another version. */
+/* A cache of one place in the code that gets a field of objects of any class: the last class, and its field. */
 typedef struct {
-    PyTypeObject *type;
-    unsigned int version;
-    Py_ssize_t offset;
-    PyObject *(*function)(PyObject *);
+    PyTypeObject *type;               /* the class, NULL at first */
+    unsigned int version;             /* of the class: Python changes it when the class changes */
+    Py_ssize_t offset;                /* of the field, or of the slot that keeps the value of an instance */
+    PyObject *(*function)(PyObject *); /* reads the instance; NULL for a field */
 } Seen;
+/* Whether the object is of the class in the cache. */
 static inline int is_seen(Seen *seen, PyObject *object) {
     return Py_TYPE(object) == seen->type && Py_TYPE(object)->tp_version_tag == seen->version;
 }
+/* Whether the object is of exactly this class. */
 #define is_made(object, type) (Py_TYPE(object) == (type))
 static inline PyObject *seen_slot(Seen *seen, PyObject *object) { return SLOT(object, seen->offset); }
-/* Remember a field, or an instance that a reader keeps at an offset. */
+/* Put the class of an object into the cache, with its field at `offset`, or its instance that `function` reads. */
 static void see(Seen *seen, PyObject *object, Py_ssize_t offset, PyObject *(*function)(PyObject *)) {
     seen->type = Py_TYPE(object);
     seen->version = Py_TYPE(object)->tp_version_tag;
     seen->offset = offset;
     seen->function = function;
-    if (seen->version == 0) seen->type = NULL;
+    if (seen->version == 0) seen->type = NULL; /* Python does not watch this class for changes */
 }
-/* Where the fields of a class lie, or what the class has under the name instead; NULL where it has neither. */
+/* What the class of an object has under a name, borrowed; NULL for nothing, or a class that looks names up in its */
+/* own way.  If it is a field in a slot, `*offset` becomes that of the slot, else -1. */
 static PyObject *class_has(PyObject *object, PyObject *name, Py_ssize_t *offset) {
     PyTypeObject *type = Py_TYPE(object);
     PyObject *found;
@@ -94,12 +96,14 @@ static PyObject *class_has(PyObject *object, PyObject *name, Py_ssize_t *offset)
     }
     return found;
 }
+/* Store a value in a field; NULL deletes the field. */
 static inline void slot_put(PyObject *object, Py_ssize_t offset, PyObject *value) {
     PyObject *before = SLOT(object, offset);
     Py_XINCREF(value);
     SLOT(object, offset) = value;
     Py_XDECREF(before);
 }
+/* The offset of the field `name` in the objects of a class; raises `TypeError` for anything but a field in a slot. */
 static Py_ssize_t slot_offset(PyObject *type, PyObject *name) {
     PyObject *found;
     Py_ssize_t offset = -1;
@@ -114,7 +118,8 @@ static Py_ssize_t slot_offset(PyObject *type, PyObject *name) {
     if (offset < 0) PyErr_SetObject(PyExc_TypeError, name);
     return offset;
 }
-/* The bytes of an object: of `bytes`, or of a view of bytes in a row.  Whoever holds the object holds them. */
+/* Set `*p` and `*n` to the bytes of a `bytes` object or a view of adjacent bytes, and return 1; 0 for anything else. */
+/* They stay valid as long as the object exists. */
 static int bytes_of(PyObject *view, const uint8_t **p, Py_ssize_t *n) {
     if (PyBytes_CheckExact(view)) {
         *p = (const uint8_t *)PyBytes_AS_STRING(view);
@@ -123,17 +128,17 @@ static int bytes_of(PyObject *view, const uint8_t **p, Py_ssize_t *n) {
     }
     if (PyMemoryView_Check(view)) {
         Py_buffer buffer;
-        int known;
+        int is_of_bytes;
         if (PyObject_GetBuffer(view, &buffer, PyBUF_SIMPLE) < 0) { PyErr_Clear(); return 0; }
-        known = PyMemoryView_GET_BUFFER(view)->itemsize == 1;
+        is_of_bytes = PyMemoryView_GET_BUFFER(view)->itemsize == 1;
         *p = (const uint8_t *)buffer.buf;
         *n = buffer.len;
         PyBuffer_Release(&buffer);
-        return known;
+        return is_of_bytes;
     }
     return 0;
 }
-/* Past the bytes below 128, 32 at a time and then eight. */
+/* Pass bytes below 128, 32 or 8 at once; returns a position up to 7 bytes before the first other one, or the end. */
 static inline const uint8_t *past_ascii(const uint8_t *p, const uint8_t *end) {
     uint64_t words[4];
     for (; end - p >= 32; p += 32) {
@@ -146,7 +151,7 @@ static inline const uint8_t *past_ascii(const uint8_t *p, const uint8_t *end) {
     }
     return p;
 }
-/* Whether bytes are text in UTF-8, as Python decodes it: no surrogates, nothing longer than it has to be. */
+/* Whether `[p, end)` is UTF-8 as Python decodes it: no surrogates, and no character in more bytes than it needs. */
 static int is_utf8(const uint8_t *p, const uint8_t *end) {
     while ((p = past_ascii(p, end)) < end) {
         uint8_t one = *p;
@@ -171,14 +176,16 @@ static int is_ascii(const uint8_t *p, const uint8_t *end) {
     for (p = past_ascii(p, end); p < end; p++) if (*p > 127) return 0;
     return 1;
 }
-static PyObject *decoded(const uint8_t *p, Py_ssize_t n, int how, PyObject *encoding) {
+/* `n` bytes as a string; `encoding` is the name for Python where `encoding_number` is 0. */
+static PyObject *decoded(const uint8_t *p, Py_ssize_t n, int encoding_number, PyObject *encoding) {
     const char *name;
-    if (how == 1) return PyUnicode_DecodeUTF8((const char *)p, n, "strict");
-    if (how == 2) return PyUnicode_DecodeASCII((const char *)p, n, "strict");
-    if (how == 3) return PyUnicode_DecodeLatin1((const char *)p, n, "strict");
+    if (encoding_number == 1) return PyUnicode_DecodeUTF8((const char *)p, n, "strict");
+    if (encoding_number == 2) return PyUnicode_DecodeASCII((const char *)p, n, "strict");
+    if (encoding_number == 3) return PyUnicode_DecodeLatin1((const char *)p, n, "strict");
     name = PyUnicode_AsUTF8(encoding);
     return name == NULL ? NULL : PyUnicode_Decode((const char *)p, n, name, "strict");
 }
+/* Store a number in a field, as an object. */
 static inline int put_word(PyObject *object, Py_ssize_t offset, long long value) {
     PyObject *made = PyLong_FromLongLong(value);
     if (made == NULL) return -1;
@@ -200,13 +207,13 @@ static inline int put_float(PyObject *object, Py_ssize_t offset, double value) {
     Py_DECREF(made);
     return 0;
 }
-/* Whether an object equals a number; a number, or one of an enum, is compared as a word of the machine. */
+/* Whether an object equals a number, -1 for an error; members of enums are integers too. */
 static int equals(PyObject *one, int64_t word) {
     PyObject *other, *found;
-    int equal;
+    int equal, is_too_large;
     if (PyLong_Check(one) && Py_TYPE(one)->tp_richcompare == PyLong_Type.tp_richcompare) {
-        long long value = PyLong_AsLongLongAndOverflow(one, &equal);
-        return !equal && value == word;
+        long long value = PyLong_AsLongLongAndOverflow(one, &is_too_large);
+        return !is_too_large && value == word;
     }
     if ((other = PyLong_FromLongLong(word)) == NULL) return -1;
     found = PyObject_RichCompare(one, other, Py_EQ);
@@ -216,9 +223,9 @@ static int equals(PyObject *one, int64_t word) {
     Py_DECREF(found);
     return equal;
 }
-/* What an enum has for a number; the number itself where it has nothing. */
-static PyObject *member_of(PyObject *map, PyObject *number) {
-    PyObject *found = PyDict_GetItemWithError(map, number);
+/* The member of an enum with a number, from the dictionary `members`; the number itself if it is not in there. */
+static PyObject *member_of(PyObject *members, PyObject *number) {
+    PyObject *found = PyDict_GetItemWithError(members, number);
     if (found == NULL) {
         if (PyErr_Occurred()) return NULL;
         found = number;
@@ -229,10 +236,15 @@ static PyObject *member_of(PyObject *map, PyObject *number) {
 """
 
 COLUMNS_C = r"""
-/* The typed array of a column, which its table holds, and where its numbers are: so many, with room for more. */
-typedef struct { PyObject *made; char *data; size_t many, room; } Column;
+/* A column that is being filled. */
+typedef struct {
+    PyObject *made;                   /* its `array.array`; NULL if the reader has not made it yet */
+    char *data;                       /* the numbers in that */
+    size_t many, room;                /* how many there are, and how many fit before it has to grow */
+} Column;
+/* Make space for more numbers; returns whether that was possible. */
 static int grow(Column *column);
-/* Put a number at the end of a column: whether that is impossible. */
+/* `push<bytes>`: append an integer of 1, 2, 4 or 8 bytes, or return 1. */
 <pushes>"""
 # The C function that appends a number to a column, one for each width: `check` tests that the number fits, where the
 # parameters have limits.  Other numbers have the width of the array.
@@ -245,8 +257,8 @@ _PUSH = """static inline int push{name}(Column *column, {given}) {{
 _KINDS = [  # name of the function, type in the array, and parameters
     *((size, f"uint{8 * size}_t", "int64_t value, int64_t least, int64_t most") for size in (1, 2, 4)),
     (8, "uint64_t", "uint64_t value"),
-    ("f", "float", "double value"),
-    ("d", "double", "double value"),
+    ("_float", "float", "double value"),
+    ("_double", "double", "double value"),
 ]
 _PUSHES = "".join(
     _PUSH.format(name=name, type=type, given=given, check="value < least || value > most || " * ("least" in given))
@@ -262,8 +274,8 @@ COLUMNS_NAMES = """
     bint push2(Column *, int64_t, int64_t, int64_t)
     bint push4(Column *, int64_t, int64_t, int64_t)
     bint push8(Column *, uint64_t)
-    bint pushf(Column *, double)
-    bint pushd(Column *, double)
+    bint push_float(Column *, double)
+    bint push_double(Column *, double)
 """
 COLUMNS = r'''
 
@@ -271,15 +283,16 @@ from cpython cimport array
 
 
 cdef Column column_of(object column) except *:
+    """Return an empty array as a column to be filled; abandons reading for anything else."""
     cdef Column made = Column(NULL, NULL, 0, 0)
     if type(column) is not array.array or len(column):
-        again()
+        abandon()
     made.made = <PyObject *> column
     return made
 
 
 cdef bint grow "grow"(Column *column) noexcept:
-    """Makes more room in a column; whether there is some."""
+    """Make space for more numbers in a column; returns whether that was possible."""
     cdef size_t room = column.room * 2 + 256
     if column.made == NULL:
         return False
@@ -292,14 +305,14 @@ cdef bint grow "grow"(Column *column) noexcept:
 
 
 cdef int cut_column(Column *column) except -1:
-    """Ends the array behind the last number."""
+    """End the array of a column after its last number."""
     if column.room:
         array.resize(<array.array> column.made, column.many)
     return 0
 
 
-cdef bint pusho(Column *column, object value, bint signed) except? True:
-    """A number that is an object: it has its width, or the interpreted reader reports the fault."""
+cdef bint push_object(Column *column, object value, bint signed) except? True:
+    """Append an object as a number of 8 bytes; returns whether that is impossible: it is too large, or not a number."""
     try:
         return push8(column, <uint64_t> <int64_t> value if signed else <uint64_t> value)
     except (OverflowError, TypeError):

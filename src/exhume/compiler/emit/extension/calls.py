@@ -1,56 +1,46 @@
-"""Calls between Python and compiled readers, and access to fields by name: part of every extension module.
+"""Calls between Python and compiled readers, and access to fields by name: the last part of every extension module.
 
-When compiled code cannot continue, the call from Python that began it restores the budgets and calls the interpreted
-reader.  All calls within are interpreted too: otherwise, the number of attempts would double with every level.
+When compiled code abandons a reading, the call from Python that began it restores the budgets and calls the interpreted
+reader. All calls within are interpreted too: otherwise, the number of attempts would double with every level.
 
 `CALLS` is Cython.  Its classes replace generated functions: `Reader` a function that reads a type, `Getter` the
-property of an instance, `Rows` the iteration over columns.  `enter`, `leave` and `fail` are around each call from
-Python.  Global variables of a thread: `active` (compiled code runs), `interpreting` (an interpreted reader that it
-called runs), `deep` (nesting of structures), `outside` (the structure being read will be in no other one). `again()`
-raises `Again`.  A `Seen` is the cache of one place in the code: the last class and where it has the field. `F`, `G`,
-`M`, `K`, `O` are tables by number: readers, getters, makers of structures, constants, offsets of slots.
+property of an instance, `Rows` the iteration over columns.  Each call from Python is between `enter` and `leave`, or
+`fail` if it is abandoned (`abandon()` raises `Abandoned`).  `attach` (`emit.layout.compiled`) makes the objects of
+these classes by `reader`, `getter` and `rows`, and passes the objects that the code uses to `give`.
+
+Global variables of a thread (`depth`): `active`: compiled code runs; `interpreting`: an interpreted reader that it
+called runs; `deep`: how many structures are nested; `outside`: the structure that is read will be in no other one.  A
+`Seen` is the cache of one place in the code: the last class and where it has the field.  `READERS`, `GETTERS`, `MAKERS`
+(of structures), `CONSTANTS` and `OFFSETS` (of slots) are tables, which the emitted code uses by number.
 """
 
 from __future__ import annotations
 
 CALLS = r'''
 
-cdef inline int step(Run run, int64_t many) except -1:
-    run.steps -= many
-    if run.steps < 0:
-        again()
-    return 0
-
-
 cdef inline int hold(Run run, Py_ssize_t n, Py_ssize_t at, Py_ssize_t stop) except -1:
     """Take the bytes `[at, stop)` from the budget, before they are decoded."""
-    if not spans(n, at, stop):
-        again()
+    if not has_range(n, at, stop):
+        abandon()
     run.held -= stop - at
     if run.held < 0:
-        again()
+        abandon()
     return 0
 
 
-# The state at the beginning of a call, restored if compiled code gives up: the budgets of the run, position and unread
-# bits of the stream, whether no compiled call is around it, and the values of `deep` and `outside`.  `collects` says
-# whether the garbage collector was on and has to be restarted.
+# The state at the beginning of a call, which is restored if compiled code abandons a reading.
 cdef struct Call:
-    int64_t steps
-    int64_t held
-    int64_t most
-    Py_ssize_t at
-    Py_ssize_t left
-    int outermost
-    int deep
-    int outside
-    int collects
+    int64_t steps, held, most  # budgets of the run
+    Py_ssize_t at, left        # position of the stream, and its unread bits
+    int deep, outside          # the global variables
+    int outermost              # whether no compiled call is around it
+    int collects               # whether the garbage collector was on, and has to be restarted
 
 
-# From so many steps or bytes on, a call made many objects: the collector takes them without examining them.
+# A call of more steps, or that read more bytes, made many objects: the collector takes them without examining them.
 cdef enum:
-    MANY = 1000
-    LONG = 65536
+    MANY_STEPS = 1000
+    MANY_BYTES = 65536
 
 
 cdef bint enter(Call *call, object view, const uint8_t **p, Py_ssize_t *n, object io, object run):
@@ -77,6 +67,7 @@ cdef bint enter(Call *call, object view, const uint8_t **p, Py_ssize_t *n, objec
 
 
 cdef inline void leave(Call *call) noexcept:
+    """End a call that `enter` began."""
     global active, deep, outside
     deep, outside = call.deep, call.outside
     if call.outermost:
@@ -95,7 +86,7 @@ cdef int fail(Call *call, object io, object run, object error) except -1:
         (<Run> run).steps, (<Run> run).held, (<Run> run).most = call.steps, call.held, call.most
     if type(io) is Stream:
         (<Stream> io).at, (<Stream> io).left = call.at, call.left
-    if not call.outermost or not isinstance(error, (Exception, Again)):
+    if not call.outermost or not isinstance(error, (Exception, Abandoned)):
         raise error
     return 0
 
@@ -114,7 +105,7 @@ cdef object interpreted(object function, tuple given, dict named):
 
 @cython.final
 cdef class Reader:
-    """A compiled reader, callable from Python; if it gives up, the interpreted reader (`python`) is called.
+    """A compiled reader, callable from Python; if it abandons a reading, the interpreted reader (`python`) is called.
 
     `names` are the arguments after the bytes; `fills` is set for readers of columns, which return no position.
     """
@@ -127,9 +118,10 @@ cdef class Reader:
     def __call__(self, object view, object at, object end, *more, **named):
         cdef Call call
         cdef const uint8_t *p = NULL
-        cdef Py_ssize_t n = 0, after = 0, i, last = -1
-        cdef list around = [None, None, None, False, None]
-        cdef list rest = []
+        cdef Py_ssize_t n = 0, after = 0, i
+        cdef object io = None, parent = None, root = None, run = None, one
+        cdef bint big = False
+        cdef list parameters = []
         cdef str name
         for i, name in enumerate(self.names):
             if i < len(more):
@@ -139,31 +131,30 @@ cdef class Reader:
             else:
                 one = None
             if name == "io":
-                around[0] = one
+                io = one
             elif name == "parent" or name == "count":
-                around[1] = one
+                parent = one
             elif name == "root":
-                around[2] = one
+                root = one
             elif name == "big":
-                around[3] = bool(one)
+                big = bool(one)
             elif name == "run":
-                around[4] = one
+                run = one
             elif i < len(more):
-                rest.append(one)
+                parameters.append(one)
             else:
                 return self.python(view, at, end, *more, **named)
         if len(more) > len(self.names):
             return self.python(view, at, end, *more, **named)
-        io, run = around[0], around[4]
         if enter(&call, view, &p, &n, io, run):
             try:
                 found = self.function(
-                    view, p, n, place(at), place(end), None if io is None else a_stream(io), around[1], around[2],
-                    around[3], None if run is None else a_run(run), tuple(rest), &after
+                    view, p, n, place_of(at), place_of(end), None if io is None else a_stream(io), parent, root, big,
+                    None if run is None else a_run(run), tuple(parameters), &after
                 )
-                if call.collects and after > LONG:
+                if call.collects and after > MANY_BYTES:
                     call.collects = False
-                    spare(True)
+                    resume_collector(True)
                 leave(&call)
                 return found if self.fills else (found, after)
             except BaseException as error:
@@ -179,10 +170,11 @@ cdef class Reader:
         return self.read(stream_of(data, 0, len(data)), None, None, ())
 
     cdef object read(self, Stream io, object parent, object root, tuple given):
+        # What both of these do.
         cdef Call call
         cdef const uint8_t *p = NULL
         cdef Py_ssize_t n = 0, after = 0
-        look_again(False)
+        recheck_waiting(False)
         if enter(&call, io.view, &p, &n, io, None):
             try:
                 found = self.function(io.view, p, n, io.at, io.end, io, parent, root, False, None, given, &after)
@@ -225,9 +217,9 @@ cdef class Getter:
         if self.function != NULL and enter(&call, None, NULL, NULL, io, run):
             try:
                 found = self.function(value)
-                if call.collects and type(run) is Run and call.steps - (<Run> run).steps > MANY:
+                if call.collects and type(run) is Run and call.steps - (<Run> run).steps > MANY_STEPS:
                     call.collects = False
-                    spare(True)
+                    resume_collector(True)
                 leave(&call)
                 return found
             except BaseException as error:
@@ -238,7 +230,7 @@ cdef class Getter:
         return interpreted(self.fget, (value,), {})
 
 
-cdef object asked(object value, Seen *seen):
+cdef object read_instance(object value, Seen *seen):
     """Read an instance that was not read before, by the function that `seen` remembers."""
     global outside
     cdef Askable function = seen.function
@@ -257,35 +249,41 @@ cdef object asked(object value, Seen *seen):
     return found
 
 
-cdef object field_found(object value, object name, Seen *seen):
-    """Get a field of an object whose class differs from that of the last one; a class of readers is remembered."""
+cdef object find_field(object value, object name, Seen *seen):
+    """A field of an object whose class is not in the cache `seen`, and will be if it is a class of readers."""
     cdef Py_ssize_t offset = -1
-    cdef PyObject *has
+    cdef PyObject *descriptor
+    cdef Getter instance
     found = getattr(value, name)
-    has = class_has(value, name, &offset)
+    descriptor = class_has(value, name, &offset)
     if offset >= 0:
         see(seen, value, offset, NULL)
-    elif has != NULL and type(<object> has) is Around:
-        see(seen, value, (<Around> <object> has).offset, NULL)
-    elif has != NULL and type(<object> has) is Getter and (<Getter> <object> has).function != NULL:
-        if (<Getter> <object> has).kept >= 0 and is_made(value, (<Getter> <object> has).owner):
-            see(seen, value, (<Getter> <object> has).kept, (<Getter> <object> has).function)
+    elif descriptor != NULL and type(<object> descriptor) is Around:
+        see(seen, value, (<Around> <object> descriptor).offset, NULL)
+    elif descriptor != NULL and type(<object> descriptor) is Getter:
+        instance = <Getter> <object> descriptor
+        if instance.function != NULL and instance.kept >= 0 and is_made(value, instance.owner):
+            see(seen, value, instance.kept, instance.function)
     return found
 
 
 cdef inline object field_of(object value, object name, Seen *seen):
-    """A field, or an instance, of an object whose class is not known."""
+    """A field, or an instance, of an object whose class is not known; `seen` is the cache of this place in the code."""
     if is_seen(seen, value):
         if is_kept(seen_slot(seen, value)):
             return <object> seen_slot(seen, value)
         if seen.function != NULL:
-            return asked(value, seen)
-    return field_found(value, name, seen)
+            return read_instance(value, seen)
+    return find_field(value, name, seen)
 
 
 @cython.final
 cdef class Rows:
-    """An iterator over the elements of columns, as objects."""
+    """An iterator over the elements of columns, as objects.
+
+    `at` has the start of each element in `view`; `each` is their size if all have the same, else -1, and `index` the
+    next element.  The other fields are arguments of the reader of an element.
+    """
 
     cdef Reader reader
     cdef object columns, at, view, parent, root, run, big
@@ -305,7 +303,7 @@ cdef class Rows:
         cdef Stream io = self.io
         if self.index >= len(self.at):
             raise StopIteration
-        at = place(self.at[self.index])
+        at = place_of(self.at[self.index])
         self.index += 1
         if self.each >= 0:
             end = at + self.each
@@ -329,27 +327,31 @@ def rows(Reader reader, columns):
     """Return an iterator over columns whose elements a compiled reader reads."""
     cdef Rows made = Rows.__new__(Rows)
     made.reader, made.columns, made.at, made.view = reader, columns, columns.at, columns.view
-    made.end, made.run = place(columns.end), columns._run
-    made.each = place(getattr(columns, "_each", -1))
+    made.end, made.run = place_of(columns.end), columns._run
+    made.each = place_of(getattr(columns, "_each", -1))
     made.parent, made.root = getattr(columns, "parent", None), getattr(columns, "root", None)
     made.big = bool(getattr(columns, "big", False))
     io = getattr(columns, "io", None)
-    made.io = <Stream> io if type(io) is Stream else stream_of(columns.view, 0, place(columns.end))
+    made.io = <Stream> io if type(io) is Stream else stream_of(columns.view, 0, place_of(columns.end))
     return made
 
 
 def reader(int number, python, tuple names):
-    """A compiled reader by its number, with the interpreted one and its arguments."""
+    """The compiled reader with a number; `python` is the interpreted one, `names` its arguments after the bytes."""
     cdef Reader made = Reader.__new__(Reader)
-    made.function, made.python, made.names = F[number], python, names
+    made.function, made.python, made.names = READERS[number], python, names
     made.fills = "count" in names and python.__name__.startswith("scan_")
     return made
 
 
 def getter(int number, python, owner, slots):
-    """An instance, compiled unless its number is -1, with the interpreted one, its class, and the slots of that."""
+    """The descriptor of an instance, which is compiled unless its number is -1.
+
+    `python` is the interpreted property, `owner` its class, and `slots` are the names of the fields `kept`, `io`,
+    `run`.
+    """
     cdef Getter made = Getter.__new__(Getter)
-    made.function = G[number] if number >= 0 else NULL
+    made.function = GETTERS[number] if number >= 0 else NULL
     made.fget, made.__doc__ = python.fget, python.__doc__
     made.held = owner
     made.owner = <PyTypeObject *> owner
@@ -362,10 +364,10 @@ def getter(int number, python, owner, slots):
 
 def begin(layout):
     """Replace classes and functions of the shared module `layout` by those of this module, before readers load."""
-    global cut_short, broken_budget, spare, plain_rows, columns_of, elements_type
+    global budget_error, resume_collector, plain_rows, columns_of, elements_type
     if basic_size(Node) != OWNED or basic_size(Elements) != ELEMENTS:
         raise ImportError
-    cut_short, broken_budget, spare = layout.LayoutError, layout.BudgetError, layout.resume
+    budget_error, resume_collector = layout.BudgetError, layout.resume
     plain_rows, columns_of = layout.Rows, layout.columns_of
     elements_type = <PyTypeObject *> Elements
     gc.callbacks.append(before_collecting)
@@ -375,30 +377,31 @@ def begin(layout):
 
 
 def give(values, slots, makers):
-    """Takes the values, the offsets and the classes that the readers use, by their numbers.
+    """Take the objects that the code uses, each at the index that is its number there.
 
-    Of each class, `makers` has the names of the fields which hold neither structures nor lists.
+    `values` are any objects, `slots` fields as (class, name), and `makers` classes of structures as (class, names of
+    the fields that contain neither structures nor lists).
     """
-    global table, K, O
+    global constants, CONSTANTS, OFFSETS
     cdef Py_ssize_t i
     cdef Py_ssize_t *offsets = <Py_ssize_t *> malloc((len(slots) + 1) * sizeof(Py_ssize_t))
     cdef PyObject **pointers = <PyObject **> malloc((len(values) + 1) * sizeof(PyObject *))
-    if offsets == NULL or pointers == NULL or not make_room(len(makers) + 1):
+    if offsets == NULL or pointers == NULL or not allocate_makers(len(makers) + 1):
         free(offsets)
         free(pointers)
         raise MemoryError
     for i, (owner, name) in enumerate(slots):
         offsets[i] = slot_offset(owner, name)
-    table = tuple(values)
-    for i, value in enumerate(table):
+    constants = tuple(values)
+    for i, value in enumerate(constants):
         pointers[i] = <PyObject *> value
-    K, O = pointers, offsets
+    CONSTANTS, OFFSETS = pointers, offsets
     for i, (owner, plain) in enumerate(makers):
-        make_of(i + 1, owner, examined(owner, plain))
+        set_maker(i + 1, owner, examined(owner, plain))
 
 
 cdef uint64_t examined(owner, plain) except? 1:
-    """The fields of a class that may hold structures, or lists of them: a bit for each, and the last for all others."""
+    """The bits of the fields of a class that may contain structures or lists; bit 63 is for all from the 64th on."""
     cdef uint64_t found = 0
     cdef Py_ssize_t place
     for name in owner.__slots__:

@@ -22,12 +22,17 @@ DEPTH_C = r"""
 #if defined(__FreeBSD__)
 #include <pthread_np.h>
 #endif
-#define RESERVE ((size_t)64 << 10)
-#define ASSUMED ((size_t)64 << 10)
-/* What a thread is doing: how many structures are within each other, whether compiled code runs, how many */
-/* interpreted readers it waits for, whether it reads what will be in no structure, and the address below which the */
-/* reserve of its stack begins. */
-static __thread struct { int deep, active, interpreting, outside; char *floor; } doing;
+#define RESERVE ((size_t)64 << 10)    /* bytes of the stack that stay unused, or a quarter of a smaller stack */
+#define ASSUMED ((size_t)64 << 10)    /* bytes of the stack that are taken to be left where the system does not say */
+/* The state of a thread. */
+static __thread struct {
+    int deep;                         /* how many structures that are being read are within each other */
+    int active;                       /* whether compiled code runs */
+    int interpreting;                 /* how many interpreted readers it called that have not returned */
+    int outside;                      /* whether the structure that is read will be in no other one */
+    char *floor;                      /* the address below which the reserve of the stack begins; NULL: not known yet */
+} doing;
+/* The address `floor` of this thread; `here` is an address in its stack. */
 static char *stack_floor(char *here) {
     void *low = NULL;
     size_t size = 0, guard = 0, reserve;
@@ -69,18 +74,20 @@ DEPTH_NAMES = """
 DEPTH = r"""
 
 cdef enum:
-    DEEPEST = 200
+    DEEPEST = 200  # structures within each other
 
 
 cdef inline int deeper() except -1:
+    # Begin a structure within another, unless there are too many, or little of the stack is left.
     global deep
     deep += 1
     if deep > DEEPEST or is_stack_low():
-        again()
+        abandon()
     return 0
 
 
 cdef inline void shallower() noexcept:
+    # End the structure that `deeper` began.
     global deep
     deep -= 1
 """

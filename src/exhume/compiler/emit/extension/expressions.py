@@ -1,14 +1,13 @@
 """Expressions of audited readers as Cython: in machine numbers where they fit, as Python objects elsewhere.
 
-Each expression becomes code and a kind (see `kinds`).  The runtime functions in the code are part of every extension
-module: `near` checks that a number may be a position, `sat` and `satu` cut a number to the largest word, `sliced`,
-`seek` and `bits_of` work on the bytes of a view without objects, `slot_get` and `field_of` get fields of objects.
+Each expression becomes code and a kind (see `kinds`): `size + 1` becomes `(v3 + 1)`, a machine word, if `size` is one.
+The runtime functions in the code are part of every extension module (`support`): `sliced`, `find_byte` and `bits_of`
+work on the bytes of a view without objects, `slot_get` and `field_of` get fields of objects.
 """
 
 from __future__ import annotations
 
 import ast
-import itertools
 from typing import Any
 
 from exhume.compiler.emit.extension.kinds import (
@@ -22,16 +21,19 @@ from exhume.compiler.emit.extension.kinds import (
     STREAM,
     TRUTH,
     UNSIGNED,
+    Code,
     Kind,
     MachineWord,
     ReaderObject,
-    Source,
-    Table,
     UncoveredError,
     UnknownError,
+    as_place,
+    as_word,
     bits_after,
     boxed,
+    can_be_words,
 )
+from exhume.compiler.emit.extension.sources import Source, Table
 
 # Names of Python that readers use: functions and classes, and errors.
 BUILTINS = frozenset(
@@ -73,7 +75,7 @@ class Expressions:
 
     # The meaning of names other than variables.
 
-    def _global(self, name: str) -> tuple[str, Kind]:
+    def _global(self, name: str) -> Code:
         """Return code and kind of a name other than a variable: an import, enum, class, function, or name of Python.
 
         Raises `UncoveredError` for any other name.
@@ -90,7 +92,7 @@ class Expressions:
             return name, OBJECT
         raise UncoveredError(name)
 
-    def expr(self, node: ast.expr) -> tuple[str, Kind]:  # noqa: C901 - one case for each form
+    def expr(self, node: ast.expr) -> Code:  # noqa: C901 - one case for each form
         """Return code and kind of an expression; the code may be used in any place.
 
         Raises `UncoveredError` for forms without a compiled form, and `UnknownError` while a kind is not known yet.
@@ -157,24 +159,18 @@ class Expressions:
         return text if kind in (TRUTH, OBJECT) else boxed(text, kind)
 
     def place(self, node: ast.expr) -> str:
-        """Return the code of an expression as a position in the data, or a size; `satu` cuts it to 64 bits."""
+        """Return the code of an expression as a position in the data, or a size."""
         match node:
             case ast.BinOp(left, ast.Add(), right) if OBJECT in (kinds := [self.kind_of(one) for one in (left, right)]):
                 if any(isinstance(kind, MachineWord) and kind.bits <= PLACE for kind in kinds):
-                    return f"near({self.place(left)} + {self.place(right)})"
-        text, kind = self.expr(node)
-        if isinstance(kind, MachineWord):
-            return text if kind.bits <= PLACE else f"near({text})"
-        return f"near(satu({text}))" if kind == UNSIGNED else f"place({boxed(text, kind)})"
+                    return f"checked_place({self.place(left)} + {self.place(right)})"
+        return as_place(*self.expr(node))
 
     def word(self, node: ast.expr) -> str:
         """Return the code of a number as a machine word; numbers outside of its range become the nearest word."""
-        text, kind = self.expr(node)
-        if isinstance(kind, MachineWord) and kind.bits <= MOST:
-            return text
-        return f"satu({text})" if kind == UNSIGNED else f"sat({boxed(text, kind)})"
+        return as_word(*self.expr(node))
 
-    def _constant(self, value: Any) -> tuple[str, Kind]:
+    def _constant(self, value: Any) -> Code:
         """Return code and kind of a constant: integers of a word as they are, other values as shared objects."""
         if value is None:
             return "None", OBJECT
@@ -186,7 +182,7 @@ class Expressions:
             return f"(<int64_t> {value})", MachineWord(value.bit_length())
         return self.table.constant(value), OBJECT
 
-    def _tuple(self, node: ast.expr, items: list[ast.expr]) -> tuple[str, Kind]:
+    def _tuple(self, node: ast.expr, items: list[ast.expr]) -> Code:
         """Return code and kind of a tuple; one of constants is a shared object."""
         try:
             return self.table.constant(ast.literal_eval(node)), OBJECT
@@ -201,7 +197,7 @@ class Expressions:
                 return kind
         return None
 
-    def _attribute(self, node: ast.Attribute) -> tuple[str, Kind]:
+    def _attribute(self, node: ast.Attribute) -> Code:
         """Return code and kind of `x.name`: a member of a C struct for streams and budgets, a slot for known
         structures.
 
@@ -232,7 +228,7 @@ class Expressions:
         """Return the number of the variable with all the bytes, if an expression is this variable; else None."""
         return self.variable("view")[1:] if isinstance(node, ast.Name) and node.id == "view" in self.kinds else None
 
-    def _subscript(self, value: ast.expr, index: ast.expr) -> tuple[str, Kind]:
+    def _subscript(self, value: ast.expr, index: ast.expr) -> Code:
         """Return code and kind of `value[index]`; a slice of the data is taken by `sliced`, which makes no slice
         object.
 
@@ -253,7 +249,7 @@ class Expressions:
             return f"item_of({self.object(value)}, {number})", OBJECT
         return f"{self.object(value)}[{boxed(number, kind)}]", OBJECT
 
-    def _call(self, node: ast.Call) -> tuple[str, Kind]:
+    def _call(self, node: ast.Call) -> Code:
         """Return code and kind of a call: of a C function if readers often make it, else of the Python object."""
         for made in (self._runtime_call(node), self._machine_call(node)):
             if made is not None:
@@ -264,11 +260,11 @@ class Expressions:
             listed.append(f"**{{{', '.join(named)}}}")
         return f"{self.object(node.func)}({', '.join(listed)})", OBJECT
 
-    def _runtime_call(self, node: ast.Call) -> tuple[str, Kind] | None:
+    def _runtime_call(self, node: ast.Call) -> Code | None:
         """Return code and kind of a call of a reader, of an enum, or of a function that readers share; None for any
         other.
 
-        `make_entry()` becomes `slot_make(...)`, and `find(run, view, b"|", at, end)` `seek(v0, p1, n1, 124, v2,
+        `make_entry()` becomes `slot_make(...)`, and `find(run, view, b"|", at, end)` `find_byte(v0, p1, n1, 124, v2,
         v3)`. For the variable `v1` of a view, `p1` points to its bytes and `n1` is their number.
         """
         match node:
@@ -289,26 +285,26 @@ class Expressions:
                 widest = max(self.kind_of(one).bits for one in (least, most))  # type: ignore[union-attr]
                 return f"word_in({boxed(text, kind)}, {self.word(least)}, {self.word(most)})", MachineWord(widest)
             case ast.Call(func=ast.Name(name), args=[one, other]) if self.source.shared.get(name) == "multiplied":
-                return f"product({self.object(node.func)}, {self.object(one)}, {self.object(other)})", OBJECT
+                return f"product_of({self.object(node.func)}, {self.object(one)}, {self.object(other)})", OBJECT
             case ast.Call(func=ast.Name(name), args=[run, one, other]) if (
                 self.source.shared.get(name) == "joined" and self.kind_of(run) == RUN
             ):
                 given = ", ".join(map(self.object, (one, other)))
-                return f"total({self.object(node.func)}, {self.expr(run)[0]}, {given})", OBJECT
+                return f"sum_of({self.object(node.func)}, {self.expr(run)[0]}, {given})", OBJECT
             case ast.Call(func=ast.Name("Run"), args=[size]):
                 return f"run_of({self.place(size)})", RUN
             case ast.Call(func=ast.Name("find"), args=[run, view, ast.Constant(bytes(mark)), at, end]) if (
                 len(mark) == 1 and (number := self.view_number(view)) is not None and self.kind_of(run) == RUN
             ):
                 places = f"{self.place(at)}, {self.place(end)}"
-                return f"seek({self.expr(run)[0]}, p{number}, n{number}, {mark[0]}, {places})", MachineWord(PLACE)
+                return f"find_byte({self.expr(run)[0]}, p{number}, n{number}, {mark[0]}, {places})", MachineWord(PLACE)
             case ast.Call(func=ast.Name("ended"), args=[run, data, ast.Constant(bytes(mark))], keywords=more) if (
                 len(mark) == 1 and self.kind_of(run) == RUN
             ):
                 return f"ended({self.expr(run)[0]}, {self.object(data)}, {mark[0]}, {bool(more)})", OBJECT
         return None
 
-    def _machine_call(self, node: ast.Call) -> tuple[str, Kind] | None:
+    def _machine_call(self, node: ast.Call) -> Code | None:
         """Return code and kind of a call of a built-in function or a method with a C equivalent; None for any other."""
         match node:
             # len(columns.size): also of a column that is being filled, whose `append` is in the variable `add_size`.
@@ -333,12 +329,12 @@ class Expressions:
                 return f"{boxed(text, kind) if kind not in (STREAM, RUN) else text}.{name}({given})", OBJECT
         return None
 
-    def _member(self, module: str, name: str, number: ast.expr) -> tuple[str, Kind]:
+    def _member(self, module: str, name: str, number: ast.expr) -> Code:
         """Return code and kind of the member of an enum with a number."""
         map = self.table.enum(module, self.every[module].enums[name])
         return f"member_of({map}, {self.object(number)})", OBJECT
 
-    def _binary(self, left: ast.expr, op: ast.operator, right: ast.expr) -> tuple[str, Kind]:
+    def _binary(self, left: ast.expr, op: ast.operator, right: ast.expr) -> Code:
         """Return code and kind of `left op right`: in machine words if the result fits, for objects otherwise."""
         (one, here), (two, there) = self.expr(left), self.expr(right)
         sign = OPERATORS[type(op)]
@@ -369,7 +365,7 @@ class Expressions:
             return [text for text, _ in found], TRUTH
         return [boxed(text, kind) for text, kind in found], OBJECT
 
-    def _either(self, word: str, values: list[ast.expr]) -> tuple[str, Kind]:
+    def _either(self, word: str, values: list[ast.expr]) -> Code:
         """Return code and kind of `and` or `or` between values, which is one of them."""
         texts, kind = self._unified(values)
         return f"({word.join(texts)})", kind
@@ -395,7 +391,7 @@ class Expressions:
             ):
                 negated = "not " if isinstance(equality, ast.NotEq) else ""
                 return f"({negated}equals({self.object(left)}, {self.word(others[0])}))"
-        as_words = _can_be_words(kinds) and (OBJECT not in kinds or _are_integers(nodes, kinds, ops))
+        as_words = can_be_words(kinds) and (OBJECT not in kinds or _are_integers(nodes, kinds, ops))
         texts = [self.word(one) if as_words else self.object(one) for one in nodes]
         out = texts[0]
         for order, text in zip(ops, texts[1:], strict=True):
@@ -422,25 +418,10 @@ class Expressions:
         return f"({boxed(text, kind)} {OPERATORS[type(op)]} {self.object(right)})"
 
 
-def _can_be_words(kinds: list[Kind]) -> bool:
-    """Return whether values in a comparison can be compared as machine words.
-
-    `word` replaces a number that does not fit by the nearest word.  That is right unless both neighbors may be
-    replaced.
-    """
-    if not all(kind in (OBJECT, UNSIGNED) or isinstance(kind, MachineWord) for kind in kinds):
-        return False
-    fits = [isinstance(kind, MachineWord) and kind.bits <= MOST for kind in kinds]
-    for (one, other), (one_fits, other_fits) in zip(itertools.pairwise(kinds), itertools.pairwise(fits), strict=True):
-        if not one_fits and not other_fits and {one, other} & {OBJECT, UNSIGNED}:
-            return False
-    return True
-
-
 def _are_integers(nodes: list[ast.expr], kinds: list[Kind], ops: list[ast.cmpop]) -> bool:
     """Return whether objects in a comparison are taken for integers, as another operand is an integer variable.
 
-    If one is not, `word` ends compiled code (`again`).  Objects compared for equality may be anything.
+    If one is not, `word` ends compiled code (`abandon`).  Objects compared for equality may be anything.
     """
     if all(isinstance(one, (ast.Eq, ast.NotEq)) for one in ops):
         return False

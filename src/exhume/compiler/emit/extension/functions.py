@@ -21,18 +21,16 @@ from exhume.compiler.emit.extension.kinds import (
     STREAM,
     Kind,
     MachineWord,
-    ReaderClass,
     ReaderObject,
-    Source,
-    Table,
     UncoveredError,
     UnknownError,
     declared,
     joined,
     start,
 )
+from exhume.compiler.emit.extension.sources import ReaderClass, Source, Table
 from exhume.compiler.emit.extension.statements import Statements
-from exhume.compiler.emit.extension.texts import encoding_of
+from exhume.compiler.emit.extension.unpacking import encoding_of
 from exhume.compiler.emit.text import Lines
 
 FIXED: dict[str, Kind] = {
@@ -208,9 +206,9 @@ class Function(Statements):
     def compiled(self, name: str, guarded: bool) -> list[str]:
         """Return the Cython function `name`; one that is `guarded` examines the stack.
 
-        All functions have these variables: `reached`, where the reader of a nested structure ended; `other`, `others`
-        and `many_others`, an object other than `view` that a reader is called with, the pointer to its bytes and their
-        number; `low` and `high`, start and end of a string.
+        All functions have these variables: `reached`, where the reader of a nested structure ended; `other_view`,
+        `other_bytes` and `other_size`, an object other than `view` that a reader is called with, the pointer to its
+        bytes and their number; `low` and `high`, start and end of a string.
         """
         self.infer()
         given, parameters = self._arguments()
@@ -223,9 +221,9 @@ class Function(Statements):
         # Declarations of variables, which Cython needs before the body; they are known only after it.
         head = Lines()
         head.add(
-            "cdef Py_ssize_t reached = 0, many_others = 0, low = 0, high = 0",
-            "cdef const uint8_t *others = NULL",
-            "cdef object other",
+            "cdef Py_ssize_t reached = 0, other_size = 0, low = 0, high = 0",
+            "cdef const uint8_t *other_bytes = NULL",
+            "cdef object other_view",
         )
         # The variable of the view is `v<number>`; `p<number>` and `n<number>` are the pointer to its bytes and their
         # number.  They are arguments of a reader, but local variables of a property, which takes them from a stream.
@@ -241,7 +239,7 @@ class Function(Statements):
 
     def _arguments(self) -> tuple[list[str], list[str]]:
         """Return the arguments of the compiled function, and statements that take the parameters of a type out of
-        `rest`.
+        `parameters`.
 
         All readers have the same C arguments, so that any can be called through one pointer type; unused ones are
         `a3`, ...
@@ -256,18 +254,19 @@ class Function(Statements):
             name = "count" if one == "parent" and self.scanned is not None else one
             known = name in self.arguments_
             given.append(f"{kinds.get(one, 'object')} {self.variable(name) if known else f'a{len(given)}'}")
-        given += ["tuple rest", "Py_ssize_t *after"]
+        given += ["tuple parameters", "Py_ssize_t *after"]
         lines = Lines()
         # The parameters of the type come last, in one tuple; one of them may have the name `count`.
         others = {*AROUND, "view", *(("count",) if self.scanned is not None else ())}
         parameters = [one for one in self.arguments_ if one not in others]
         for number_of_parameter, one in enumerate(parameters):
-            lines.add(f"cdef object {self.variable(one)} = rest[{number_of_parameter}]")
+            lines.add(f"cdef object {self.variable(one)} = parameters[{number_of_parameter}]")
         return given, lines.lines
 
     def kept(self) -> tuple[str | None, str | None, str | None]:
-        """Return the slots for the value of an instance, the stream and the budgets; None for those that the class
-        lacks.
+        """Return the slots for the value of an instance, the stream and the budgets: `("_total", "_io", "_run")`.
+
+        None stands for those that the class lacks.
         """
         assert self.owner_class is not None
         slots, found = self.owner_class.slots, None

@@ -13,8 +13,8 @@ the objects around it, `first_above` and `second_above`: their places in `more` 
 same two once they are counted.  `SLOT(value, offset)` is a field.
 
 `Around` is the descriptor of a parent or root, which settles the structure if one is assigned or deleted.  Its `held`
-keeps the class alive, since `owner`, the same class for type checks in C, is an uncounted pointer.  `again` ends
-compiled code (it raises `Again` of `support`): the interpreted reader repeats the call.
+keeps the class alive, since `owner`, the same class for type checks in C, is an uncounted pointer.  `abandon` ends
+compiled code (it raises `Abandoned` of `support`): the interpreted reader repeats the call.
 """
 
 from __future__ import annotations
@@ -26,29 +26,29 @@ OWNERSHIP_NAMES = """
     PyTypeObject *elements_type
     ctypedef struct Maker:
         pass
-    Maker *M
+    Maker *MAKERS
     object slot_make(Maker *)
     object item_of(object, int64_t)
-    bint make_room(Py_ssize_t)
-    void make_of(int, object, uint64_t)
+    bint allocate_makers(Py_ssize_t)
+    void set_maker(int, object, uint64_t)
     void slot_keep(object, Py_ssize_t, object)
     void lend_parent(object, Py_ssize_t, object)
     void lend_root(object, Py_ssize_t, object)
     void settle(object)
-    void own(object)
+    void use_tree_dealloc(object)
     void loosen(object)
     void take_elements(object, object)
     void lend_above(object, int, object)
-    void let_go(object)
+    void give_back_above(object)
     bint can_lend(object)
-    void look_again(bint)
+    void recheck_waiting(bint)
 """
 
 OWNERSHIP = r'''
 
 @cython.auto_pickle(False)
 cdef class Node:
-    """The base class of all structures; its two words are described at `Owned`."""
+    """The base class of all structures: `Owned` of `c_ownership`, whose two words here have no names of their own."""
 
     cdef int64_t first, second
 
@@ -66,14 +66,16 @@ cdef class Elements(list):
     cdef PyObject *first_above
     cdef PyObject *second_above
     cdef object held
-    cdef object kind, view, more, made
-    cdef int64_t start, end
+    cdef object kind, view, more  # the class of the columns, the bytes, and further arguments of their reader
+    cdef object made              # the columns; None if they were not requested yet
+    cdef int64_t start, end       # the range of the bytes
 
     def __dealloc__(self):
-        let_go(self)
+        give_back_above(self)
 
     @property
     def _where(self):
+        """What `columns_of` needs to read the elements as columns, as in the interpreted readers' class."""
         cdef list above = [None, None]
         if self.held is not None:
             above = list(self.held)
@@ -124,13 +126,16 @@ cdef object columns_of = None
 
 
 cdef object elements_of(object found, object kind, object view, int64_t start, int64_t end, tuple more):
-    """Move the elements of a list to an `Elements`, with their range of bytes and the objects around them (`more`)."""
+    """Move the elements of the list `found` to an `Elements`; `kind`, ..., `more` are its facts of the same names.
+
+    References to up to two loose structures in `more` become uncounted.
+    """
     cdef Elements made = Elements.__new__(Elements)
     cdef Py_ssize_t i
     cdef int many = 0
     cdef list rest
     if type(found) is not list:
-        again()
+        abandon()
     made.kind, made.view, made.start, made.end, made.more = kind, view, start, end, more
     take_elements(made, found)
     for i in range(len(more)):
@@ -151,7 +156,7 @@ cdef object elements_of(object found, object kind, object view, int64_t start, i
 @cython.final
 @cython.auto_pickle(False)
 cdef class Around:
-    """The descriptor of the parent or root of structures of one class."""
+    """The descriptor of the parent or root of structures of one class, which is the field `name` at `offset`."""
 
     cdef Py_ssize_t offset
     cdef readonly object name, __doc__
@@ -181,7 +186,7 @@ cdef class Around:
 def before_collecting(str phase, dict info):
     """Callback of the garbage collector; does nothing before a collection of the youngest objects only."""
     if phase == "start" and info["generation"]:
-        look_again(info["generation"] == 2)
+        recheck_waiting(info["generation"] == 2)
 
 
 def owns(cls, *names):
@@ -193,5 +198,5 @@ def owns(cls, *names):
             made.offset, made.name, made.held = slot_offset(cls, name), name, cls
             made.owner = <PyTypeObject *> cls
             setattr(cls, name, made)
-    own(cls)
+    use_tree_dealloc(cls)
 '''

@@ -1,6 +1,6 @@
 """Statements of audited readers as Cython.
 
-The forms of statements are those that exhume emits.  Where a statement raises an error, compiled code calls `again`,
+The forms of statements are those that exhume emits.  Where a statement raises an error, compiled code calls `abandon`,
 which ends it, and the interpreted reader repeats the reading and raises the error.  In Cython, variables are `v0`,
 `v1`, ...; `p0` and `n0` are the pointer to the bytes of a view and their number.
 """
@@ -13,28 +13,25 @@ from exhume.compiler.emit.extension.kinds import (
     AROUND,
     FLOAT,
     LIST,
-    LOADS,
     OBJECT,
     PLACE,
     PLACES,
     RUN,
     STREAM,
-    TRUTH,
     UNSIGNED,
     WIDTHS,
     Kind,
     MachineWord,
-    ReaderClass,
     ReaderObject,
-    Source,
-    Table,
     UncoveredError,
+    as_word,
     boxed,
 )
-from exhume.compiler.emit.extension.texts import TextStatements, parts
+from exhume.compiler.emit.extension.sources import ReaderClass, Source, Table
+from exhume.compiler.emit.extension.unpacking import Unpacking
 
 
-class Statements(TextStatements):
+class Statements(Unpacking):
     """Python statements of one function, translated to Cython; the output is in `lines`.
 
     `found` is a compiled reader by module and name, `nodes` are Python statements.  `expr` is code and kind of an
@@ -61,12 +58,15 @@ class Statements(TextStatements):
                 del waiting[:taken]
                 continue
             if isinstance(waiting[-1], ast.Raise):  # the interpreted reader reports the problem
-                self.lines.add("again()")
+                self.lines.add("abandon()")
                 return
             self.statement(waiting.pop(0))
 
     def _elements(self, nodes: list[ast.stmt]) -> int:
-        """Emit one statement for the two that wrap a list as `Rows`; return how many were translated: 2 or 0."""
+        """Emit one statement for the two that wrap a list as `Rows`; return how many were translated: 2 or 0.
+
+        These are `rows = Rows(rows)` and `rows._where = (RowColumns, view, first, end, value)`.
+        """
         match nodes:
             case [
                 ast.Assign([ast.Name(name)], ast.Call(ast.Name(rows), [ast.Name(found)])),
@@ -81,7 +81,7 @@ class Statements(TextStatements):
         return 0
 
     def _block(self, opening: str, nodes: list[ast.stmt]) -> None:
-        """Emit a block with the translation of statements."""
+        """Emit a block with the translation of statements; `opening` is its first line, such as `else:`."""
         with self.lines.block(opening):
             self.body(nodes)
 
@@ -90,7 +90,7 @@ class Statements(TextStatements):
         lines = self.lines
         match node:
             case ast.Assign(value=ast.Constant(value)) if value is ...:
-                return  # instances that were not requested, whose slots are empty here
+                return  # `value._total = ...`, an instance that was not requested: its slot is empty already
             case ast.Assign(targets=targets, value=value):
                 self._assign(targets, value)
             case ast.AugAssign(target=ast.Attribute(of, "held"), value=value) if self.kind_of(of) == RUN:
@@ -112,7 +112,7 @@ class Statements(TextStatements):
             ):
                 return  # `fill_` reads rows at once; the loop after it reads all rows as fast in compiled code
             case ast.If(test=test, body=[*_, ast.Raise()], orelse=[]):
-                lines.add(f"refuse({self.truth(test)})")
+                lines.add(f"abandon_if({self.truth(test)})")
             case ast.If(test=test, body=body, orelse=other):
                 self._block(f"if {self.truth(test)}:", body)
                 if other:
@@ -128,7 +128,7 @@ class Statements(TextStatements):
             case ast.Return(value=value):
                 self._return(value)
             case ast.Raise():
-                lines.add("again()")
+                lines.add("abandon()")
             case ast.Try(body=[ast.If(body=[ast.Return(ast.Attribute(ast.Name("self"), name))])]) if self.is_instance:
                 kept = f"SLOT({self.variable('self')}, {self._slot(ast.Name('self'), name)})"
                 with lines.block(f"if is_kept({kept}):"):
@@ -136,17 +136,8 @@ class Statements(TextStatements):
             case ast.Try(body=body, orelse=other):  # errors are left to the interpreted reader
                 self.body(body)
                 self.body(other)
-            case ast.Delete(targets=[ast.Attribute(value=of, attr=name)]):
-                lines.add(f"slot_clear({self.expr(of)[0]}, {self._slot(of, name)}, NULL)")
             case _:
                 raise UncoveredError(type(node).__name__)
-
-    def _slot(self, of: ast.expr, name: str) -> str:
-        """Return code for the slot of a field.  Raises `UncoveredError` if the class of the object is not known."""
-        owner = self.owner(of)
-        if owner is None or name not in self.every[owner.module].classes[owner.name].slots:
-            raise UncoveredError("a field of what is not known")
-        return self.table.slot(owner, name)
 
     # Values into variables.
 
@@ -165,8 +156,8 @@ class Statements(TextStatements):
             case [ast.Tuple([one, after])], ast.Call() if (found := self.reader_of(value)) is not None:
                 self._read(found, value, one, after)
                 return
-            case [ast.Tuple(into)], ast.Call(func=unpack, args=[view, at]) if self._formats(unpack) is not None:
-                self._unpack(into, unpack, view, at)
+            case [ast.Tuple(into)], ast.Call(func=unpack, args=[view, at]) if self.formats_of(unpack) is not None:
+                self.unpack(into, unpack, view, at)
                 return
             case [ast.Tuple(into)], ast.Tuple(items):
                 if len(into) == len(items) == 2 and all(isinstance(one, ast.Name) for one in into):
@@ -177,8 +168,8 @@ class Statements(TextStatements):
             case [ast.Name()], ast.Subscript(of, index) if not isinstance(index, ast.Slice):
                 if (every := self.view_number(of)) is not None:
                     place = self.place(index)
-                    self.lines.add(f"need(n{every}, {place}, 1)")
-                    self._store(targets[0], f"p{every}[{place}]", MachineWord(8))
+                    self.lines.add(f"require_bytes(n{every}, {place}, 1)")
+                    self.store(targets[0], f"p{every}[{place}]", MachineWord(8))
                     return
         if any(isinstance(one, ast.Tuple) for one in targets):
             raise UncoveredError("several values")
@@ -193,155 +184,19 @@ class Statements(TextStatements):
         self._put(targets[0], value)
 
     def _put(self, target: ast.expr, value: ast.expr) -> None:
-        """Assign the value of an expression, or of a call of a scanning reader, to `target`."""
+        """Emit the assignment of an expression, or of the columns that `scan_entry(...)` returns, to `target`."""
         if isinstance(value, ast.Call) and (found := self.reader_of(value)) is not None:
             if not found[1].startswith("scan_"):
                 raise UncoveredError("a reader within an expression")
-            self._store(target, f"{self.readers[found]}({self.arguments(found, value)}, NULL)", OBJECT)
+            self.store(target, f"{self.readers[found]}({self.arguments(found, value)}, NULL)", OBJECT)
             return
         if isinstance(target, ast.Name) and target.id in PLACES:
-            self._store(target, self.place(value), MachineWord(PLACE))
+            self.store(target, self.place(value), MachineWord(PLACE))
             return
         name = value.id if isinstance(value, ast.Name) else ""
         # Objects that were not read for this target: parameters, or what an instance computes.
         passed = not name if self.is_instance else name in self.parameters
-        self._store(target, *self.expr(value), put="slot_keep" if passed else "slot_put")
-
-    def _store(self, target: ast.expr, text: str, kind: Kind, put: str = "slot_put") -> None:
-        """Emit statements that store code of a kind in a variable or an attribute, converted to the kind of the target.
-
-        `put` stores an object in a field: `slot_keep` unless the object was read for this field.
-        For the variable `view`, the pointer to its bytes and their number are set too.
-        """
-        lines = self.lines
-        match target:
-            case ast.Name(name):
-                lines.add(f"{self.variable(name)} = {self.converted(text, kind, self.kinds[name], name)}")
-                if name == "view":
-                    number = self.variable(name)[1:]
-                    lines.add(f"look(v{number}, &p{number}, &n{number})")
-            case ast.Attribute(of, name):
-                owner, into = self.expr(of)
-                if into == STREAM and name in ("at", "base", "end", "left"):  # fields that are C numbers
-                    lines.add(f"{owner}.{name} = {self.as_place(text, kind)}")
-                elif into == RUN:
-                    lines.add(f"{owner}.{name} = {self.as_word(text, kind)}")
-                # Fields of structures are objects: numbers are boxed by the function that puts them.
-                elif isinstance(into, ReaderObject) and (isinstance(kind, MachineWord) or kind in (UNSIGNED, FLOAT)):
-                    self._note(into, name, kind)
-                    put = {UNSIGNED: "put_unsigned", FLOAT: "put_float"}.get(str(kind), "put_word")
-                    lines.add(f"{put}({owner}, {self._slot(of, name)}, {text})")
-                elif isinstance(into, ReaderObject):
-                    self._note(into, name, kind)
-                    put = {"_parent": "lend_parent", "_root": "lend_root"}.get(name, put)
-                    lines.add(f"{put}({owner}, {self._slot(of, name)}, {boxed(text, kind)})")
-                else:  # columns: references to what is around them are uncounted at first
-                    called = "lend_to_columns" if name in ("parent", "root") else "setattr"
-                    lines.add(f"{called}({boxed(owner, into)}, {self.table.constant(name)}, {boxed(text, kind)})")
-            case _:
-                raise UncoveredError("a target")
-
-    def _note(self, owner: ReaderObject, name: str, kind: Kind) -> None:
-        """Note the kind of a value that a reader puts into a field."""
-        if not self.is_instance:
-            self.table.put(owner, name, kind)
-
-    def as_place(self, text: str, kind: Kind) -> str:
-        """Return code that converts a value to a position."""
-        if kind == TRUTH:
-            return f"(<int64_t> {text})"
-        if isinstance(kind, MachineWord):
-            return text if kind.bits <= PLACE else f"near({text})"
-        return f"near(satu({text}))" if kind == UNSIGNED else f"place({boxed(text, kind)})"
-
-    def as_word(self, text: str, kind: Kind) -> str:
-        """Return code that converts a value to a 64-bit machine integer; larger ones are saturated."""
-        if kind == TRUTH:
-            return f"(<int64_t> {text})"
-        if isinstance(kind, MachineWord):
-            return text
-        return f"satu({text})" if kind == UNSIGNED else f"sat({boxed(text, kind)})"
-
-    def converted(self, text: str, kind: Kind, into: Kind | None, name: str) -> str:
-        """Return code that converts a value to the kind of the variable `name`. Raises `UncoveredError`."""
-        if name in PLACES:
-            return self.as_place(text, kind)
-        if into == kind:
-            return text
-        if isinstance(into, MachineWord):
-            # `bit` is a position in bits, which always fits.
-            if name == "bit" or (isinstance(kind, MachineWord) and kind.bits <= into.bits):
-                return text if isinstance(kind, MachineWord) else f"place({boxed(text, kind)})"
-        elif into == OBJECT:
-            return boxed(text, kind)
-        elif into == STREAM and kind == OBJECT:
-            return f"a_stream({text})"
-        elif into == RUN and kind == OBJECT:
-            return f"a_run({text})"
-        raise UncoveredError(f"{kind} as {into}")
-
-    # Bytes.
-
-    def _formats(self, node: ast.expr) -> tuple[str, ...] | None:
-        """Return the format of an unpacker, or both if the data decides the byte order; None for other functions."""
-        match node:
-            case ast.Name(id) if id in self.source.formats:
-                return (self.source.formats[id],)
-            case ast.IfExp(_, ast.Name(one), ast.Name(other)):
-                if one in self.source.formats and other in self.source.formats:
-                    return self.source.formats[one], self.source.formats[other]
-        return None
-
-    def unpacked(self, node: ast.expr) -> list[Kind] | None:
-        """Return the kinds of the values that a call of an unpacker returns; None for other calls."""
-        match node:
-            case ast.Call(func=unpack, args=[_, _]) if (formats := self._formats(unpack)) is not None:
-                return [LOADS[letter][1] for letter, _ in parts(formats[0])]
-        return None
-
-    def _unpack(self, into: list[ast.expr], unpack: ast.expr, view: ast.expr, at: ast.expr) -> None:
-        """Emit statements for `(a, b) = unpack(view, at)`: a check that the bytes exist, then `_load`.
-
-        `unpack` is a name, or `(one if big else other)` where the data decides the byte order.
-        """
-        formats = self._formats(unpack)
-        number, place = self.view_number(view), self.place(at)
-        assert formats is not None
-        if number is None:
-            raise UncoveredError("numbers of other bytes")
-        every = parts(formats[0])
-        total = sum(size for _, size in every)
-        self.lines.add(f"need(n{number}, {place}, {total})")
-        if len(formats) == 2:
-            assert isinstance(unpack, ast.IfExp)
-            with self.lines.block(f"if {self.truth(unpack.test)}:"):
-                self._load(into, formats[0], number, place)
-            with self.lines.block("else:"):
-                self._load(into, formats[1], number, place)
-        else:
-            self._load(into, formats[0], number, place)
-
-    def _load(self, into: list[ast.expr], format: str, number: str, place: str) -> None:
-        """Emit statements that load the numbers and bytes of one format of `struct`, such as `v3 = l4(p0 + v1 + 8)`.
-
-        `l4` reads 4 bytes with the lowest first, `b4` with the highest first.
-        """
-        offset = 0  # of the value within the bytes of the format
-        order = "b" if format[0] == ">" else "l"
-        for target, (letter, size) in zip(into, parts(format), strict=True):
-            where = f"p{number} + {place}" + (f" + {offset}" if offset else "")
-            _, kind = LOADS[letter]
-            if letter == "s":
-                begin = f"{place} + {offset}"
-                text = f"sliced(v{number}, p{number}, n{number}, {begin}, {begin} + {size})"
-            else:
-                text = f"{order}{size}({where})"
-            if letter in "bhiq":
-                text = f"<int{size * 8}_t> {text}"
-            if letter in "fd":
-                text = f"as_{'float' if letter == 'f' else 'double'}({text})"
-            self._store(target, text, kind)
-            offset += size
+        self.store(target, *self.expr(value), put="slot_keep" if passed else "slot_put")
 
     # Readers.
 
@@ -356,14 +211,18 @@ class Statements(TextStatements):
         return None
 
     def arguments(self, found: tuple[str, str], call: ast.Call) -> str:
-        """Return the arguments of a call of a compiled reader, as code."""
+        """Return the arguments of a call of the compiled reader `found`, as code.
+
+        For `read_entry(view, at, end, io, value, run)`, they are `v0, p0, n0, v1, v2, v3, v4, None, False, v5, None`:
+        the bytes, `AROUND` with defaults for what this reader does not take, and no parameters.
+        """
         module, function = found
         names = [one.arg for one in self.every[module].functions[function].args.args]
         view, *rest = call.args
         number = self.view_number(view)
         if number is None:
-            self.lines.add(f"other = {self.object(view)}", "look(other, &others, &many_others)")
-            out = ["other", "others", "many_others"]
+            self.lines.add(f"other_view = {self.object(view)}", "get_bytes(other_view, &other_bytes, &other_size)")
+            out = ["other_view", "other_bytes", "other_size"]
         else:
             out = [f"v{number}", f"p{number}", f"n{number}"]
         # What all readers take, in the order of `AROUND`; missing ones have defaults.
@@ -388,12 +247,15 @@ class Statements(TextStatements):
         return ", ".join(out)
 
     def _read(self, found: tuple[str, str], call: ast.expr, one: ast.expr, after: ast.expr) -> None:
-        """Call a compiled reader; assign its value to `one` and the offset after it to `after`."""
+        """Emit the call of a compiled reader; its value becomes `one`, and the offset after it `after`.
+
+        `v5 = f2(..., &reached)` and `v1 = reached`.
+        """
         assert isinstance(call, ast.Call)
         text = f"{self.readers[found]}({self.arguments(found, call)}, &reached)"
-        self._store(one, text, self.result(found))
+        self.store(one, text, self.result(found))
         if not (isinstance(after, ast.Name) and after.id == "_"):
-            self._store(after, "reached", MachineWord(PLACE))
+            self.store(after, "reached", MachineWord(PLACE))
 
     def result(self, found: tuple[str, str]) -> Kind:
         """Return the kind of a compiled reader's result."""
@@ -406,32 +268,32 @@ class Statements(TextStatements):
         return OBJECT
 
     def _push(self, add: str, value: ast.expr) -> None:
-        """Emit the statement that appends a value to a column, such as `refuse(push4(&v3, v4, least, most))`.
+        """Emit the statement that appends a value to a column, such as `abandon_if(push4(&v3, v4, least, most))`.
 
-        `add` is the column's `append` in Python.  `push8` takes a word, `pusho` an object, and whether numbers have a
-        sign.  Raises `UncoveredError` for a number of a kind that the array of the column does not take.
+        `add` is the column's `append` in Python.  `push8` takes a word, `push_object` an object, and whether numbers
+        have a sign.  Raises `UncoveredError` for a number of a kind that the array of the column does not take.
         """
         code, into = self.columns[add], self.variable(add)
         text, kind = self.expr(value)
         if code in "fd":
             if kind not in (FLOAT, OBJECT):
                 raise UncoveredError("a number in a column of floats")
-            self.lines.add(f"refuse(push{code}(&{into}, {text}))")
+            self.lines.add(f"abandon_if(push_{'float' if code == 'f' else 'double'}(&{into}, {text}))")
         elif WIDTHS[code] == 8:
             if isinstance(kind, MachineWord) and (code == "q" or not isinstance(value, ast.Constant)):
                 if code == "Q" and kind.bits > 62:  # a stored number of 64 bits, with a sign
                     raise UncoveredError("a number with a sign in a column of those without")
-                self.lines.add(f"refuse(push8(&{into}, <uint64_t> ({text})))")
+                self.lines.add(f"abandon_if(push8(&{into}, <uint64_t> ({text})))")
             elif kind == UNSIGNED and code == "Q":
-                self.lines.add(f"refuse(push8(&{into}, {text}))")
+                self.lines.add(f"abandon_if(push8(&{into}, {text}))")
             else:
-                self.lines.add(f"refuse(pusho(&{into}, {boxed(text, kind)}, {code == 'q'}))")
+                self.lines.add(f"abandon_if(push_object(&{into}, {boxed(text, kind)}, {code == 'q'}))")
         else:
             bits = 8 * WIDTHS[code]
             least, most = (-(1 << bits - 1), (1 << bits - 1) - 1) if code.islower() else (0, (1 << bits) - 1)
-            number = self.as_word(text, kind)
+            number = as_word(text, kind)
             given = f"{number}, <int64_t> ({least}), <int64_t> {most}"
-            self.lines.add(f"refuse(push{WIDTHS[code]}(&{into}, {given}))")
+            self.lines.add(f"abandon_if(push{WIDTHS[code]}(&{into}, {given}))")
 
     def _return(self, value: ast.expr | None) -> None:
         """Emit statements that return from a reader (which puts into `after[0]` where it ended) or another function."""

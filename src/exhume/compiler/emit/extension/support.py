@@ -1,17 +1,20 @@
 """The first part of every extension module: streams, budgets and checked access to bytes, as Cython.
 
-It does not depend on a specification.  Every access to a byte checks the end of the data, whatever the readers
-checked before.  A number that does not fit a machine word raises `Again`, and the interpreted reader starts from the
-beginning.
+It does not depend on a specification.  Every access to a byte checks the end of the data, whatever the readers checked
+before.  Where it abandons a reading (`abandon`), such as for a number that does not fit a machine word, `Abandoned` is
+raised, and the interpreted reader starts from the beginning.
 
 In its functions, `p` points to the bytes of a view and `n` is their number; `at`, `stop` and `end` are positions in
-them.  A `Run` has the budgets of a reading (`steps`, and `held` for bytes of memory), a `Stream` the position.
-`except? -9` means that -9 may be a result or stand for an error, which is then set.  `how` is the number of an
-encoding: 1 UTF-8, 2 ASCII, 3 Latin-1, which decodes any bytes, 0 any other.  `sat` and `satu` cut a number to
-`FARTHEST`, `place` and `near` also give up if it is too far to be a position.  `K`, `O`, `F`, `G`, `S` are tables by
-number: constants, offsets of slots, readers, getters of instances, and caches of places in the code (`Seen`).
-`<c>`, `<names>` and names in capitals between `<` and `>` are replaced below: by the C parts, their declarations for
-Cython, and the limits of `refusal`.
+them.  A `Run` has the budgets of a reading (`steps`, and `held` for bytes of memory), a `Stream` the position. `except?
+-9` means that -9 may be a result or stand for an error, which is then set.  `encoding_number` is 1 for UTF-8, 2 for
+ASCII, 3 for Latin-1, which decodes any bytes, and 0 for any other encoding, which Python decodes by its name.
+`saturated` replaces a number beyond `FARTHEST` by that, `place_of` and `checked_place` abandon the reading if a number
+is too far to be a position.  `CONSTANTS`, `OFFSETS` (of slots), `READERS`, `GETTERS` (of instances) and `CACHES` are
+tables, which the emitted code uses by number.
+
+This module also joins the parts of the C code.  `<c>` becomes all C, `<names>` its declarations for Cython, and names
+in capitals between `<` and `>` become limits of `refusal`; `extension` replaces the sizes of tables, such as
+`<readers>`.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ import textwrap
 from exhume.compiler import refusal
 from exhume.compiler.emit.extension.c_blocks import BLOCKS_C
 from exhume.compiler.emit.extension.c_ownership import OWNERSHIP_C
+from exhume.compiler.emit.extension.c_settling import SETTLING_C
 from exhume.compiler.emit.extension.c_support import COLUMNS_C, COLUMNS_NAMES, C
 from exhume.compiler.emit.extension.depth import DEPTH, DEPTH_C, DEPTH_NAMES
 from exhume.compiler.emit.extension.ownership import OWNERSHIP_NAMES
@@ -63,21 +67,21 @@ cdef extern from *:
     int64_t FARTHEST
     int64_t SMALL
     int64_t PLACE
-    uint8_t l1(const uint8_t *) nogil
-    uint8_t b1(const uint8_t *) nogil
-    uint16_t l2(const uint8_t *) nogil
-    uint16_t b2(const uint8_t *) nogil
-    uint32_t l4(const uint8_t *) nogil
-    uint32_t b4(const uint8_t *) nogil
-    uint64_t l8(const uint8_t *) nogil
-    uint64_t b8(const uint8_t *) nogil
+    uint8_t little1(const uint8_t *) nogil
+    uint8_t big1(const uint8_t *) nogil
+    uint16_t little2(const uint8_t *) nogil
+    uint16_t big2(const uint8_t *) nogil
+    uint32_t little4(const uint8_t *) nogil
+    uint32_t big4(const uint8_t *) nogil
+    uint64_t little8(const uint8_t *) nogil
+    uint64_t big8(const uint8_t *) nogil
     double as_float(uint32_t) nogil
     double as_double(uint64_t) nogil
-    bint fits(Py_ssize_t, Py_ssize_t, Py_ssize_t) nogil
-    bint spans(Py_ssize_t, Py_ssize_t, Py_ssize_t) nogil
-    int refuse(bint) except -1
-    int need(Py_ssize_t, Py_ssize_t, Py_ssize_t) except -1
-    int64_t near(int64_t) except? -9
+    bint has_bytes(Py_ssize_t, Py_ssize_t, Py_ssize_t) nogil
+    bint has_range(Py_ssize_t, Py_ssize_t, Py_ssize_t) nogil
+    int abandon_if(bint) except -1
+    int require_bytes(Py_ssize_t, Py_ssize_t, Py_ssize_t) except -1
+    int64_t checked_place(int64_t) except? -9
     PyObject *SLOT(object, Py_ssize_t)
     bint is_kept(PyObject *)
     object slot_get(object, Py_ssize_t, object)
@@ -105,44 +109,47 @@ cdef extern from *:
     object PyBytes_FromStringAndSize(const char *, Py_ssize_t)
 
 
-class Again(BaseException):
-    """Raised where compiled code gives up: the call is repeated by the interpreted reader."""
+class Abandoned(BaseException):
+    """Raised where compiled code abandons a reading: the call is repeated by the interpreted reader."""
 
 
-cdef int again "again"() except -1:
-    raise Again
+cdef int abandon "abandon"() except -1:
+    raise Abandoned
 
 
-cdef inline int look(object view, const uint8_t **p, Py_ssize_t *n) except -1:
+cdef inline int get_bytes(object view, const uint8_t **p, Py_ssize_t *n) except -1:
+    """Set `p` and `n` to the bytes of a view and their number; abandons reading if they are not adjacent bytes."""
     if not bytes_of(view, p, n):
-        again()
+        abandon()
     return 0
 
 
 cdef class Stream
 cdef class Run
+# A compiled reader of a type, and (`Askable`, above) one of an instance.
 ctypedef object (*Readable)(
     object, const uint8_t *, Py_ssize_t, int64_t, int64_t, Stream, object, object, object, Run, tuple, Py_ssize_t *
 )
 
 
-cdef object table = ()
-cdef PyObject **K = NULL
-cdef Py_ssize_t *O = NULL
-cdef Readable F[<readers>]
-cdef Askable G[<getters>]
-cdef Seen S[<sites>]
-cdef object cut_short = None
-cdef object broken_budget = None
-cdef object spare = None
-"""Starts the garbage collector after a list of many objects."""
+cdef object constants = ()
+"""Keeps the objects of `CONSTANTS` alive."""
+cdef PyObject **CONSTANTS = NULL
+cdef Py_ssize_t *OFFSETS = NULL
+cdef Readable READERS[<readers>]
+cdef Askable GETTERS[<getters>]
+cdef Seen CACHES[<sites>]
+cdef object budget_error = None
+"""The class `BudgetError` of the interpreted readers."""
+cdef object resume_collector = None
+"""Their function `resume`, which restarts the garbage collector after many objects were made."""
 
-cdef int64_t sat(object number) except? -9:
+cdef int64_t saturated(object number) except? -9:
     """A number as a machine word; one beyond `FARTHEST` becomes that."""
     cdef int over = 0
     cdef int64_t found
     if not PyLong_Check(number):
-        again()
+        abandon()
     found = PyLong_AsLongLongAndOverflow(number, &over)
     if over > 0 or found > FARTHEST:
         return FARTHEST
@@ -151,22 +158,24 @@ cdef int64_t sat(object number) except? -9:
     return found
 
 
-cdef inline int64_t satu(uint64_t number) noexcept:
+cdef inline int64_t saturated_unsigned(uint64_t number) noexcept:
+    """The same for a C number."""
     return FARTHEST if number > <uint64_t> FARTHEST else <int64_t> number
 
 
-cdef int64_t place(object number) except? -9:
-    return near(sat(number))
+cdef int64_t place_of(object number) except? -9:
+    """A number as a position; abandons reading if it is not an integer, or too far."""
+    return checked_place(saturated(number))
 
 
 cdef inline int64_t word_in(object value, int64_t least, int64_t most) except? -9:
     """A number that must be an integer from `least` to `most`, as the code for rows assumes."""
     cdef int64_t found
     if not PyLong_Check(value):
-        again()
-    found = sat(value)
+        abandon()
+    found = saturated(value)
     if not least <= found <= most:
-        again()
+        abandon()
     return found
 
 
@@ -175,14 +184,14 @@ cdef inline int64_t slot_word(object value, Py_ssize_t offset, int bits) except?
     cdef int over = 0
     cdef int64_t found
     if SLOT(value, offset) == NULL or not PyLong_CheckExact(<object> SLOT(value, offset)):
-        again()
+        abandon()
     found = PyLong_AsLongLongAndOverflow(<object> SLOT(value, offset), &over)
     if over or not -(<int64_t> 1 << bits) < found < <int64_t> 1 << bits:
-        again()
+        abandon()
     return found
 
 
-cdef object product(object multiplied, object one, object other):
+cdef object product_of(object multiplied, object one, object other):
     """The product of two small integers; anything else is left to `multiplied` of the interpreted readers."""
     cdef int over = 0, beyond = 0
     cdef int64_t first, second
@@ -194,8 +203,8 @@ cdef object product(object multiplied, object one, object other):
     return multiplied(one, other)
 
 
-cdef object total(object joined, Run run, object one, object other):
-    """The sum of two small integers; anything else is left to `joined` of the interpreted readers."""
+cdef object sum_of(object joined, Run run, object one, object other):
+    """The sum of two integers; anything else, or a large sum, is left to `joined` of the interpreted readers."""
     cdef int over = 0, beyond = 0
     cdef int64_t first, second
     if PyLong_CheckExact(one) and PyLong_CheckExact(other):
@@ -210,81 +219,83 @@ cdef inline int64_t bits_of(const uint8_t *p, Py_ssize_t n, Py_ssize_t at, int s
     """The unsigned number in `size` bytes at `at`, at most 7 so that it fits the result."""
     cdef uint64_t found = 0
     cdef int i
-    need(n, at, size)
+    require_bytes(n, at, size)
     for i in range(size):
         found = found << 8 | p[at + (i if big else size - 1 - i)]
     return <int64_t> found
 
 
-cdef inline int is_there(const uint8_t *p, Py_ssize_t n, Py_ssize_t at, Py_ssize_t stop, object wanted) except -1:
-    """Check that the bytes `[at, stop)` are `wanted`, the `contents` of a field; gives up if they are not."""
+cdef inline int check_contents(const uint8_t *p, Py_ssize_t n, Py_ssize_t at, Py_ssize_t stop, object wanted) except -1:
+    """Check that the bytes `[at, stop)` are `wanted`, the `contents` of a field; abandons reading if they are not."""
     cdef const uint8_t *other = NULL
     cdef Py_ssize_t many = 0
-    look(wanted, &other, &many)
-    if not spans(n, at, stop) or stop - at != many or memcmp(p + at, other, many):
-        again()
+    get_bytes(wanted, &other, &many)
+    if not has_range(n, at, stop) or stop - at != many or memcmp(p + at, other, many):
+        abandon()
     return 0
 
 
-cdef inline bytes cut(const uint8_t *p, Py_ssize_t n, Py_ssize_t at, Py_ssize_t stop):
+cdef inline bytes bytes_between(const uint8_t *p, Py_ssize_t at, Py_ssize_t stop):
     return PyBytes_FromStringAndSize(<const char *> p + at, stop - at)
 
 
 cdef object sliced(object view, const uint8_t *p, Py_ssize_t n, Py_ssize_t at, Py_ssize_t stop):
-    """A part of the bytes, as `view[at:stop]` gives it."""
-    if type(view) is bytes and spans(n, at, stop):
-        return cut(p, n, at, stop)
+    """`view[at:stop]`."""
+    if type(view) is bytes and has_range(n, at, stop):
+        return bytes_between(p, at, stop)
     return view[at:stop]
 
 
-cdef object text_of(const uint8_t *p, Py_ssize_t n, Py_ssize_t at, Py_ssize_t stop, int how, object encoding):
-    """Decode the bytes `[at, stop)`; `how` is the number of the encoding (see `ENCODINGS`), 0 for any other."""
-    if not spans(n, at, stop):
-        again()
-    return decoded(p + at, stop - at, how, encoding)
+cdef object text_of(
+    const uint8_t *p, Py_ssize_t n, Py_ssize_t at, Py_ssize_t stop, int encoding_number, object encoding
+):
+    """The bytes `[at, stop)` as a string."""
+    if not has_range(n, at, stop):
+        abandon()
+    return decoded(p + at, stop - at, encoding_number, encoding)
 
 
-cdef int look_at_text(
-    const uint8_t *p, Py_ssize_t n, Py_ssize_t at, Py_ssize_t stop, int how, object encoding
+cdef int check_text(
+    const uint8_t *p, Py_ssize_t n, Py_ssize_t at, Py_ssize_t stop, int encoding_number, object encoding
 ) except -1:
-    """Check that the bytes `[at, stop)` can be decoded, without making a string; gives up if they cannot."""
-    if not spans(n, at, stop):
-        again()
-    if how == 1 or how == 2:
-        if not (is_utf8(p + at, p + stop) if how == 1 else is_ascii(p + at, p + stop)):
-            again()
-    elif how != 3:
-        decoded(p + at, stop - at, how, encoding)
+    """Check that the bytes `[at, stop)` can be decoded, without making a string; abandons reading if they cannot."""
+    if not has_range(n, at, stop):
+        abandon()
+    if encoding_number == 1 or encoding_number == 2:
+        if not (is_utf8(p + at, p + stop) if encoding_number == 1 else is_ascii(p + at, p + stop)):
+            abandon()
+    elif encoding_number != 3:
+        decoded(p + at, stop - at, encoding_number, encoding)
     return 0
 
 
-cdef int64_t seek(Run run, const uint8_t *p, Py_ssize_t n, int mark, Py_ssize_t at, Py_ssize_t end) except? -9:
+cdef int64_t find_byte(Run run, const uint8_t *p, Py_ssize_t n, int mark, Py_ssize_t at, Py_ssize_t end) except? -9:
     """The position of the first byte `mark` in `[at, end)`; -1 if there is none.  Bytes passed count as held."""
     cdef const uint8_t *found
     if at < 0 or end > n:
-        again()
+        abandon()
     if at >= end:
         return -1
     found = <const uint8_t *> memchr(p + at, mark, end - at)
     run.held -= (end if found == NULL else found - p) - at
     if run.held < 0:
-        again()
+        abandon()
     return -1 if found == NULL else found - p
 
 
-cdef int64_t ends_at(
+cdef int64_t end_at_byte(
     Run run, const uint8_t *p, Py_ssize_t n, Py_ssize_t at, Py_ssize_t stop, int mark, bint with_mark
 ) except? -9:
     """The end of bytes up to the terminator `mark`, included if `with_mark`; `stop` if there is none."""
     cdef const uint8_t *found
-    if not spans(n, at, stop):
-        again()
+    if not has_range(n, at, stop):
+        abandon()
     found = <const uint8_t *> memchr(p + at, mark, stop - at) if stop > at else NULL
     if found != NULL:
         stop = found - p
     run.held -= stop - at
     if run.held < 0:
-        again()
+        abandon()
     return stop + (with_mark and found != NULL)
 
 
@@ -293,16 +304,16 @@ cdef object ended(Run run, object data, int mark, bint with_mark):
     cdef const uint8_t *p = NULL
     cdef const uint8_t *found
     cdef Py_ssize_t n = 0, stop
-    look(data, &p, &n)
+    get_bytes(data, &p, &n)
     found = <const uint8_t *> memchr(p, mark, n) if n else NULL
     stop = n if found == NULL else found - p
     run.held -= stop
     if run.held < 0:
-        again()
+        abandon()
     if found == NULL:
         return data
     stop += with_mark
-    return cut(p, n, 0, stop) if type(data) is bytes else data[:stop]
+    return bytes_between(p, 0, stop) if type(data) is bytes else data[:stop]
 
 
 @cython.final
@@ -315,24 +326,24 @@ cdef class Run:
     cdef public int64_t steps, held, most, size
 
     def __init__(self, size):
-        self.size = place(size)
+        self.size = place_of(size)
         self.steps = self.most = <STEPS> + <STEPS_PER_BYTE> * self.size
         self.held = <HELD> + <HELD_PER_BYTE> * self.size
 
     def over(self, at, path=""):
         """The error for too many steps."""
-        return broken_budget(path, at, at, f"at most {self.most} structures, elements and instances", "more")
+        return budget_error(path, at, at, f"at most {self.most} structures, elements and instances", "more")
 
     def hold(self, many, path="", at=0):
-        """Takes bytes from the budget of those that are held; raises `BudgetError` when it is used up."""
-        self.held -= sat(many)
+        """Charge bytes to the budget; raises `BudgetError` when it is used up."""
+        self.held -= saturated(many)
         if self.held < 0:
             raise self.spent(path, at)
 
     def spent(self, path="", at=0):
         """The error for too many bytes."""
         most = <HELD> + <HELD_PER_BYTE> * self.size
-        return broken_budget(path, at, at, f"at most {most} bytes that are copied, decoded or made", "more")
+        return budget_error(path, at, at, f"at most {most} bytes that are copied, decoded or made", "more")
 
 
 @cython.final
@@ -373,6 +384,7 @@ cdef class Stream:
 
 
 cdef inline Stream stream_of(object view, Py_ssize_t base, Py_ssize_t end):
+    """A new stream, made without a call of its class."""
     cdef Stream made = Stream.__new__(Stream)
     made.view = view
     made.base = made.at = base
@@ -381,18 +393,21 @@ cdef inline Stream stream_of(object view, Py_ssize_t base, Py_ssize_t end):
 
 
 cdef inline Stream a_stream(object found):
+    """An object as a stream; abandons reading if it is something else."""
     if type(found) is not Stream:
-        again()
+        abandon()
     return <Stream> found
 
 
 cdef inline Run a_run(object found):
+    """An object as budgets; abandons reading if it is something else."""
     if type(found) is not Run:
-        again()
+        abandon()
     return <Run> found
 
 
 cdef inline Run run_of(int64_t size):
+    """New budgets for an input of `size` bytes."""
     cdef Run made = Run.__new__(Run)
     made.size = size
     made.steps = made.most = <STEPS> + <STEPS_PER_BYTE> * size
@@ -402,6 +417,8 @@ cdef inline Run run_of(int64_t size):
 # Insert the limits, such as `<STEPS>`.
 for _name, _value in vars(refusal).items():
     SUPPORT = SUPPORT.replace(f"<{_name}>", str(_value))
-SUPPORT = SUPPORT.replace("<c>", textwrap.indent(C + COLUMNS_C + DEPTH_C + BLOCKS_C + OWNERSHIP_C, "    ").rstrip())
+SUPPORT = SUPPORT.replace(
+    "<c>", textwrap.indent(C + COLUMNS_C + DEPTH_C + BLOCKS_C + OWNERSHIP_C + SETTLING_C, "    ").rstrip()
+)
 _NAMES = "".join(one.lstrip("\n") for one in (DEPTH_NAMES, COLUMNS_NAMES, OWNERSHIP_NAMES))
 SUPPORT = SUPPORT.replace("<names>", _NAMES) + DEPTH
