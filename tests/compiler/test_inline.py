@@ -148,7 +148,7 @@ def test_no_name_is_left_undefined() -> None:
 
 
 def test_a_package_grows_to_a_bound(names: Specification, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(inline, "ROOM", 0)
+    monkeypatch.setattr(inline, "MOST_ADDED", 0)
     texts = inline.inlined(names.texts)
     assert called(texts["names.py"]) == called(names.texts["names.py"])
 

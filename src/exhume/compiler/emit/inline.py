@@ -22,18 +22,18 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from exhume.compiler.emit.sums import RECKONS, copied, write_sums
+from exhume.compiler.emit.sums import SUM_CALLS, copied, write_sums
 
-MOST_INSIDE = 80
-"""Most statements of a reader that is written into another."""
-MOST = 600
-"""Most statements of a reader into which others were written."""
-ROOM = 20_000
-"""Most statements that are written a second time, in all modules of a package together."""
+MOST_INNER = 80
+"""Most statements of a reader that is written into another, the inner one."""
+MOST_OUTER = 600
+"""Most statements of a reader into which others were written, the outer one."""
+MOST_ADDED = 20_000
+"""Most statements that are added to all modules of a package together."""
 MOST_BLOCKS = 14
 """Most loops and `try` that are within each other; Python takes 20."""
 PASSED = frozenset(("io", "run"))
-"""Parameters that are None only where a program calls the reader."""
+"""Parameters that calls in readers always pass; for programs, a reader begins with `if io is None: io = ...`."""
 BUILTINS = frozenset(dir(builtins))
 
 _BLOCKS = (ast.Try, ast.For, ast.While)
@@ -45,15 +45,15 @@ _DEFS_AND_RETURNS = re.compile(r"^ *(?:def|return)\b", re.MULTILINE)
 
 @dataclass(eq=False)
 class _Reader:
-    """The function of a reader, in the module `home`."""
+    """The function that reads one type, such as `read_label`, in the module `home`."""
 
-    home: _Home
+    home: _Module
     tree: ast.FunctionDef
     lines: tuple[int, int] = field(init=False)
     """Its first line, and the line after it, counted from 0."""
-    done: bool = False
-    """Whether it can be written into others: what it calls was written into it, and it is small."""
-    changed: bool = False
+    is_inlinable: bool = False
+    """Whether it can be written into others; set by `finish`, once what it calls was written into it."""
+    has_inlined: bool = False
     """Whether others were written into it."""
 
     def __post_init__(self) -> None:
@@ -62,21 +62,21 @@ class _Reader:
         self.text: str = "\n".join(self.home.lines[slice(*self.lines)])
         self.size: int = _size([self.tree])
         """Number of statements."""
-        self.reckons: bool = RECKONS.search(self.text) is not None
+        self.has_sums: bool = SUM_CALLS.search(self.text) is not None
         """Whether it computes numbers whose size is checked."""
         self.body: list[ast.stmt] = []
-        """Its statements, but for those that only programs need; those before it is `done`."""
+        """Its statements, but for those that only programs need; set by `finish`."""
         self.stored: dict[str, None] = {}
-        """Its variables."""
+        """Its variables, in the order of their first use; the values mean nothing."""
         self.errors: set[str | None] = set()
-        """Its variables that errors are in."""
+        """Its variables that errors are in (`except ... as error`)."""
 
     def finish(self) -> None:
-        """Find whether it can be written into others: it is small, returns at its end only, and defines no function."""
+        """Set `is_inlinable`: it is small, returns at its end only, and defines no function."""
         # Two matches: the `def` of the reader itself, and its last statement.
         returns_at_end = len(_DEFS_AND_RETURNS.findall(self.text)) == 2 and isinstance(self.tree.body[-1], ast.Return)
-        self.done = returns_at_end and self.size <= MOST_INSIDE
-        if self.done:
+        self.is_inlinable = returns_at_end and self.size <= MOST_INNER
+        if self.is_inlinable:
             self.body = [one for one in self.tree.body if not _is_for_programs(one)]
             nodes = [one for part in self.body for one in ast.walk(part)]
             names = [one for one in nodes if isinstance(one, ast.Name)]
@@ -84,8 +84,8 @@ class _Reader:
             self.errors = {one.name for one in nodes if isinstance(one, ast.ExceptHandler)}
 
 
-class _Home:
-    """One module: its text, its readers by name, and what its other names are."""
+class _Module:
+    """One module of a package: its text, its readers by name, and what its other names are."""
 
     def __init__(self, text: str) -> None:
         """Find the names of a module."""
@@ -101,11 +101,11 @@ class _Home:
         self.given: set[str] = set()
         """Tables of the caller's objects, such as opaque types, that it imports from `_given`."""
         self.constants: dict[str, str] = {}
-        """Statements that name a function that unpacks numbers, by these names."""
+        """Statements such as `_unpack_H = struct.Struct("<H").unpack_from`, by the names that they define."""
         self.names: set[str] = set()
         """All names that the module defines."""
         self.head = 0
-        """The line of the imports from the shared module."""
+        """The number of the line `from ._layout import ...`, counted from 0."""
         for one in ast.parse(text).body:
             self._note(one)
         self.names |= {*self.shared, *self.siblings, *self.given}
@@ -135,18 +135,20 @@ class _Home:
                     self.constants[name] = ast.unparse(statement)
 
     def text(self) -> str:
-        """The module, with the readers that have changed."""
+        """Return the text of the module, with the readers that have changed."""
         self.shared["warm"] = "warm"
         lines = [*self.lines, "", f"warm({', '.join(self.functions)})", ""]
+        # Functions and classes that have changed, each with its lines.
         changed: list[tuple[tuple[int, int], ast.stmt]] = [
             (one.lines, one.tree)
             for one in self.readers.values()
-            if (one.reckons and write_sums(one.tree)) or one.changed
+            if (one.has_sums and write_sums(one.tree)) or one.has_inlined
         ]
         for one in self.classes:
             text = "\n".join(self.lines[slice(*_lines(one))])
-            if RECKONS.search(text) and write_sums(one):
+            if SUM_CALLS.search(text) and write_sums(one):
                 changed.append((_lines(one), one))
+        # From the last to the first, so that the numbers of lines before them stay right.
         for (start, stop), tree in sorted(changed, key=lambda one: -one[0][0]):
             lines[start:stop] = ast.unparse(tree).split("\n")
         new = [text for name, text in self.constants.items() if name not in self.names]
@@ -158,7 +160,7 @@ class _Home:
 def inlined(texts: Mapping[str, str]) -> dict[str, str]:
     """Return the modules of a package, by path, with small readers written into those that call them."""
     homes = {
-        path.removesuffix(".py"): _Home(text)
+        path.removesuffix(".py"): _Module(text)
         for path, text in texts.items()
         if path not in ("__init__.py", "_layout.py")
     }
@@ -172,10 +174,10 @@ def inlined(texts: Mapping[str, str]) -> dict[str, str]:
 class _Package:
     """The readers of all modules, while small ones are written into others."""
 
-    def __init__(self, homes: Mapping[str, _Home]) -> None:
+    def __init__(self, homes: Mapping[str, _Module]) -> None:
         """`homes` are the modules by id."""
         self.homes = homes
-        self.room = ROOM
+        self.allowance = MOST_ADDED  # how many statements may still be added
 
     def run(self) -> None:
         """Write readers into others, the innermost first, which then come into others as they are."""
@@ -200,41 +202,41 @@ class _Package:
                         found = (self._called(module, name, one.home) for module, name in calls)
                         waiting += [(inner, False) for inner in found if inner is not None]
 
-    def _called(self, module: str, name: str, home: _Home) -> _Reader | None:
-        """The reader of a name, or of another module, in the module `home`; None for something else."""
+    def _called(self, module: str, name: str, home: _Module) -> _Reader | None:
+        """Return the reader that `name(...)` or `module.name(...)` calls in `home`; None if it is something else."""
         if not module:
             return home.readers.get(name)
         of = self.homes.get(home.siblings.get(module, ""))
         return None if of is None else of.readers.get(name)
 
     def _write_into(self, reader: _Reader) -> None:
-        """Write the readers that a reader calls into it."""
+        """Write the readers that a reader calls into it, as far as they are small and it does not get too large."""
         known = {*_WORDS.findall(reader.text), *BUILTINS, *reader.home.names}
         waiting: list[tuple[list[ast.stmt], int]] = [(reader.tree.body, 0)]
-        """Blocks of the reader, and how many loops and `try` each is in."""
+        """Blocks of the reader that are not done, and how many loops and `try` each is in."""
         while waiting:
             block, depth = waiting.pop()
             at = 0
             while at < len(block):
                 statement = block[at]
                 inner = self._replaceable(statement, reader)
-                if inner is not None and inner.size <= min(self.room, MOST - reader.size):
+                if inner is not None and inner.size <= min(self.allowance, MOST_OUTER - reader.size):
                     assert isinstance(statement, ast.Assign)
                     made = _Copy(statement, inner, reader.home, known).made
                     if made and depth + _depth(made) <= MOST_BLOCKS:
                         block[at : at + 1] = made
                         at += len(made)
                         reader.size += _size(made) - 1
-                        reader.reckons |= inner.reckons
-                        self.room -= inner.size
-                        reader.changed = True
+                        reader.has_sums |= inner.has_sums
+                        self.allowance -= inner.size
+                        reader.has_inlined = True
                         continue
                 if not isinstance(statement, ast.FunctionDef):
                     waiting += [(one, depth + isinstance(statement, _BLOCKS)) for one in _blocks(statement)]
                 at += 1
 
     def _replaceable(self, statement: ast.stmt, reader: _Reader) -> _Reader | None:
-        """The reader that can be written in place of a statement of `reader`; None for other statements."""
+        """Return the reader that can be written in place of a statement of `reader`; None for other statements."""
         match statement:
             case ast.Assign(targets=[ast.Tuple(elts=[ast.Name(), _])], value=ast.Call(keywords=[]) as call):
                 match call.func:
@@ -244,13 +246,13 @@ class _Package:
                         inner = self._called(module, name, reader.home)
                     case _:
                         return None
-                if inner is not None and inner.done and len(call.args) == len(inner.tree.args.args):
+                if inner is not None and inner.is_inlinable and len(call.args) == len(inner.tree.args.args):
                     return inner
         return None
 
 
 def _blocks(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
-    """The blocks of a statement."""
+    """Yield the blocks of a statement: its body, `else`, and handlers of errors."""
     for name in ("body", "orelse"):
         if found := getattr(statement, name, None):
             yield found
@@ -259,12 +261,12 @@ def _blocks(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
 
 
 def _size(block: list[ast.stmt]) -> int:
-    """Number of the statements in a block."""
+    """Return the number of statements in a block, those in blocks within it included."""
     return sum(1 + sum(map(_size, _blocks(one))) for one in block)
 
 
 def _depth(block: list[ast.stmt]) -> int:
-    """How many loops and `try` are within each other in a block."""
+    """Return how many loops and `try` are within each other in a block."""
     return max(
         (isinstance(one, _BLOCKS) + max(map(_depth, _blocks(one)), default=0) for one in block),
         default=0,
@@ -272,9 +274,17 @@ def _depth(block: list[ast.stmt]) -> int:
 
 
 class _Copy(ast.NodeTransformer):
-    """The statements of a reader in place of a call: `made`, which is empty if they cannot replace it."""
+    """The statements of a reader in place of a call: `made`, which is empty if they cannot replace it.
 
-    def __init__(self, statement: ast.Assign, inner: _Reader, home: _Home, known: set[str]) -> None:
+    For `name, at = read_label(view, at, end, io, value, root, run)`, they may be:
+
+        name = make_label()
+        name._parent = value
+        name_length = view[at]
+        at += 1
+    """
+
+    def __init__(self, statement: ast.Assign, inner: _Reader, home: _Module, known: set[str]) -> None:
         """Replace `statement`, which has a call of `inner`, in the module `home`.
 
         `statement` is `into, after = read_label(...)`.  `known` are the names that the function around it has for
@@ -288,8 +298,8 @@ class _Copy(ast.NodeTransformer):
         self.inner = inner
         self.home = home
         module = call.func.value if isinstance(call.func, ast.Attribute) else None
-        self.module = module.id if isinstance(module, ast.Name) else ""
-        """The name of the other module that `inner` is in."""
+        self.other = module.id if isinstance(module, ast.Name) else ""
+        """The name under which `home` imports the module of `inner`; empty if that is `home` itself."""
         self.known = known
         self.renamed: dict[str, str] = {}
         """New names of the reader's variables."""
@@ -349,7 +359,7 @@ class _Copy(ast.NodeTransformer):
         return made
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
-        """Rename a variable; a name of another module is found there."""
+        """Rename a variable; replace a name of the other module by `module.name`, or import it as well."""
         name, of = node.id, self.inner.home
         if name in self.renamed:
             return ast.Name(self.renamed[name], node.ctx)
@@ -358,22 +368,22 @@ class _Copy(ast.NodeTransformer):
         if name in of.shared:
             self.home.shared[name] = of.shared[name]
         elif name in of.constants:
-            made = f"{self.module}{name}"
+            made = f"{self.other}{name}"
             self.home.constants[made] = of.constants[name].replace(name, made, 1)
             return ast.Name(made, node.ctx)
         elif name in of.given or name in of.siblings:
             self.failed |= name not in self.home.names or self.home.siblings.get(name) != of.siblings.get(name)
         else:
-            return ast.Attribute(ast.Name(self.module, ast.Load()), name, node.ctx)
+            return ast.Attribute(ast.Name(self.other, ast.Load()), name, node.ctx)
         return node
 
 
 class _KnownLengths(ast.NodeTransformer):
-    """Replaces `len(rows)` by the variable that has this length already."""
+    """Replaces `len(rows)` by a variable to which the same `len(rows)` was assigned before."""
 
     def __init__(self) -> None:
         self.known: dict[str, str] = {}
-        """Variables by what was assigned to them, as `ast.dump` shows it."""
+        """Variables by the expressions that were assigned to them (as `ast.dump` shows these)."""
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         """Replace `len(rows)`."""
@@ -385,12 +395,12 @@ class _KnownLengths(ast.NodeTransformer):
 
 
 def _lines(node: ast.stmt) -> tuple[int, int]:
-    """The first line of a statement, and the line after it, counted from 0."""
+    """Return the first line of a statement, and the line after it, counted from 0."""
     return node.lineno - 1, node.end_lineno or 0
 
 
 def _is_for_programs(statement: ast.stmt) -> bool:
-    """Whether a statement describes a reader, or makes what programs that call it need not give it."""
+    """Return whether a statement is the doc string of a reader, or makes an argument that a program omitted."""
     match statement:
         case ast.If(test=ast.Compare(left=ast.Name(id=name), ops=[ast.Is()], comparators=[ast.Constant(value=None)])):
             return name in PASSED

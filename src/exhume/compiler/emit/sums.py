@@ -1,8 +1,8 @@
 """Sums and products in Python code: the checks of their size, written in place of calls.
 
 Numbers that an instance computes of another could double from each to the next and fill the memory, so readers compute
-them by `multiplied` and `joined` (`exhume.compiler.emit.layout`), which refuse numbers of too many bits.  Nearly all
-numbers are small: for these, two comparisons take a fraction of the time of such a call.
+them by `multiplied` and `joined` (`exhume.compiler.emit.layout.bounded`), which refuse numbers of too many bits.
+Nearly all numbers are small: for these, two comparisons take a fraction of the time of such a call.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-RECKONS = re.compile(r"\b(?:multiplied|joined)\(")
-"""The beginnings of the calls, in the text of a function or class."""
+SUM_CALLS = re.compile(r"\b(?:multiplied|joined)\(")
+"""The beginning of such a call, in the text of a function or class."""
 
 SMALL = 1 << 29
 """Numbers below it, and above its negative, need no check, and Python compares them fastest."""
@@ -22,7 +22,7 @@ MOST_CALLS = 4
 """Calls within each other that are replaced: each occurs twice in the code of the one around it."""
 
 _PLACES = frozenset(("lineno", "offset"))
-"""Ends of the names of attributes that say where a node was in a text."""
+"""Last six letters of the attributes that say where a node was in a text, such as `col_offset` and `end_lineno`."""
 
 
 def write_sums(tree: ast.AST) -> bool:
@@ -33,7 +33,7 @@ def write_sums(tree: ast.AST) -> bool:
 
 
 def copied(node: Any) -> Any:
-    """A copy of a node, made in far less time than by `copy.deepcopy`."""
+    """Return a copy of a node (or of a list, or of any other attribute of a node), faster than `copy.deepcopy`."""
     if isinstance(node, list):
         return [copied(one) for one in node]
     if not isinstance(node, ast.AST):
@@ -52,13 +52,13 @@ class _Numbers(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         """Write the check in place of its call."""
-        within = [one.func.id if isinstance(one.func, ast.Name) else "" for one in _calls(node)]
-        if within[0] not in ("multiplied", "joined") or len(within) > MOST_CALLS:
+        called = [one.func.id if isinstance(one.func, ast.Name) else "" for one in _calls(node)]  # `node` is the first
+        if called[0] not in ("multiplied", "joined") or len(called) > MOST_CALLS:
             self.generic_visit(node)
             return node
         plain = copied(node)
         self.generic_visit(node)
-        if not {"multiplied", "joined", "len"}.issuperset(within):
+        if not {"multiplied", "joined", "len"}.issuperset(called):  # computing the operands twice could take long
             return node
         match node:
             case ast.Call(func=ast.Name(id="multiplied"), args=[left, right]):
@@ -74,11 +74,12 @@ class _Numbers(ast.NodeTransformer):
 
 
 def _calls(node: ast.AST) -> Iterator[ast.Call]:
+    """Yield the calls in a node, itself first."""
     return (one for one in ast.walk(node) if isinstance(one, ast.Call))
 
 
 def _is_number(node: ast.expr) -> bool:
-    """Whether the code of an operand can only be that of a number, and no sum."""
+    """Return whether an operand is certainly a number, not a string, and contains no sum."""
     if any(isinstance(one.func, ast.Name) and one.func.id == "joined" for one in _calls(node)):
         return False
     match node:
@@ -88,8 +89,8 @@ def _is_number(node: ast.expr) -> bool:
 
 
 def _is_small(name: str, value: ast.expr | None = None) -> list[ast.expr]:
-    """The conditions that a variable is so small that it needs no check; the first puts `value` into it."""
+    """Return `-SMALL < name` and `name < SMALL`; with a value, `-SMALL < (name := value)` and `name < SMALL`."""
     loaded: ast.expr = ast.Name(name, ast.Load())
-    given = loaded if value is None else ast.NamedExpr(ast.Name(name, ast.Store()), value)
+    first = loaded if value is None else ast.NamedExpr(ast.Name(name, ast.Store()), value)
     least, most = ast.Constant(-SMALL), ast.Constant(SMALL)
-    return [ast.Compare(least, [ast.Lt()], [given]), ast.Compare(loaded, [ast.Lt()], [most])]
+    return [ast.Compare(least, [ast.Lt()], [first]), ast.Compare(loaded, [ast.Lt()], [most])]
