@@ -16,7 +16,8 @@ import pytest
 from exhume_ksy.fast import _layout
 
 from exhume.compiler.emit.c_numbers import unique_name
-from exhume.compiler.emit.elements import covered
+from exhume.compiler.emit.elements import compiled_element
+from exhume.compiler.emit.scan import Column
 from exhume.compiler.front.model import Type
 from exhume.compiler.instances.tree import BrokenError
 from exhume.compiler.instances.walk import Walk
@@ -221,7 +222,7 @@ def test_flat_elements_contain_what_reading_yields(type: Type, compiled: bool, m
         monkeypatch.setattr(module, "native", None, raising=False)
     read = getattr(module, type.reader_name)
     flat = getattr(module, type.reader_name.replace("read_", "flat_", 1))
-    names = [name for name, _, _ in columns_of(type)]
+    names = [one.name for one in columns_of(type)]
     draw = random.Random(type.where)
     good = 0
     for data, _ in samples(type.root.id):
@@ -269,9 +270,9 @@ def _fields(names: list[str], one: Any, prefix: str = "") -> dict[str, Any]:
     return found | {name: b"" if f"{name}_start" in names else 0 for name in absent}
 
 
-def columns_of(type: Type) -> list[tuple[str, str, str]]:
+def columns_of(type: Type) -> list[Column]:
     """The columns of a type, as compiled code has them."""
-    element = covered(type)
+    element = compiled_element(type)
     assert element is not None
     return element.columns
 

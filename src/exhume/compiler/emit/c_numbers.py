@@ -42,13 +42,13 @@ def varint_text(type: Type) -> str:
             lines.add("return -1")
         lines.add(f"{group.field.id} = p[{place}]")
         for condition in conditions(group.field, name):
-            with lines.block(f"if not ({small(condition)}):"):
+            with lines.block(f"if not ({code_in_64_bits(condition)}):"):
                 lines.add("return -1")
-        done = [f"out[0] = {small(group.value)}", f"return at + {number + 1}"]
+        done = [f"out[0] = {code_in_64_bits(group.value)}", f"return at + {number + 1}"]
         if group.last is None:
             lines.add(*done)
         else:
-            with lines.block(f"if {small(group.last)}:"):
+            with lines.block(f"if {code_in_64_bits(group.last)}:"):
                 lines.add(*done)
     return "\n".join([opening(type, "uint64_t", ""), *lines.lines]) + "\n"
 
@@ -71,8 +71,8 @@ def short_forms(type: Type) -> Iterator[tuple[str, str]]:
         rules += conditions(group.field, byte)
         if group.last is not None:
             last = ex.fold(group.last, known)
-            tests = " and ".join(small(one, BINDS["and"]) for one in (*rules, last))
-            yield f"{place} < end and {tests}", small(ex.fold(group.value, known))
+            tests = " and ".join(code_in_64_bits(one, BINDS["and"]) for one in (*rules, last))
+            yield f"{place} < end and {tests}", code_in_64_bits(ex.fold(group.value, known))
 
 
 def opening(type: Type, out: str, how: str = "inline ") -> str:
@@ -117,7 +117,7 @@ def _any(choices: Sequence[ex.Expr]) -> ex.Expr:
     return found
 
 
-def small(expr: ex.Expr, level: int = 0) -> str:
+def code_in_64_bits(expr: ex.Expr, level: int = 0) -> str:
     """Return an expression over bytes as C code with 64-bit integers. Raises `UnsupportedError` for other forms."""
     match expr:
         case ex.Name(id):
@@ -126,7 +126,7 @@ def small(expr: ex.Expr, level: int = 0) -> str:
             return hex(value) if value > 99 else str(value)
         case ex.Binary(op, left, right):
             binds = BINDS[op]
-            text = f"{small(left, binds + 1)} {'//' if op == '/' else op} {small(right, binds + 1)}"
+            text = f"{code_in_64_bits(left, binds + 1)} {'//' if op == '/' else op} {code_in_64_bits(right, binds + 1)}"
             return bound(text, binds, level)
     raise UnsupportedError("this is not supported by compiled code")
 
@@ -267,7 +267,7 @@ class ElementExpressions:
     """Structures within it, which are read in place."""
     read: set[str]
     """Fields that were read."""
-    small: set[ex.Expr]
+    within_rest: set[ex.Expr]
     """Expressions that a check has found to be at most the bytes that are left, and so to fit 63 bits."""
 
     def local(self, field: Field) -> str:
@@ -301,7 +301,7 @@ class ElementExpressions:
     def _bytes_left(self, expr: ex.Expr) -> str | None:
         """Return the code of the bytes left after another value, in 64 bits; None if that might overflow."""
         match expr:
-            case ex.Binary("-", left, right) if left == REST and right in self.small:
+            case ex.Binary("-", left, right) if left == REST and right in self.within_rest:
                 return f"end - at - <int64_t> {self._narrow(right)}"
         return None
 

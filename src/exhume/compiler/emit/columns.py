@@ -24,7 +24,7 @@ import keyword
 from array import array
 
 from exhume.compiler.emit.c_numbers import unique_name
-from exhume.compiler.emit.elements import covered
+from exhume.compiler.emit.elements import compiled_element
 from exhume.compiler.emit.scan import Column, Scan
 from exhume.compiler.emit.shared import Module
 from exhume.compiler.emit.text import Lines, columned, written_doc
@@ -109,7 +109,7 @@ def _refuse_positions(scan: Scan, type: Type) -> None:
 
 
 def _upward(scan: Scan, type: Type, *, needs_stream: bool) -> list[str]:
-    """Return the attributes of columns that are passed to the reader of single elements, such as their parent.
+    """Return the attributes of columns that are passed to the reader of single elements: `["io", "parent", "root"]`.
 
     `needs_stream`: rows have no stream of their own, so they are read from that of the list (`io`).
     """
@@ -345,7 +345,7 @@ def _before_loop(scan: Scan, type: Type, each: bool) -> list[str]:
     head.add(f"columns = {type.class_name}Columns(view, end{', run' if foreign else ''}{', each' if each else ''})")
     if each:
         head.add("turn = each")
-    if not foreign and covered(type) is not None:
+    if not foreign and compiled_element(type) is not None:
         scan.module.helpers.add("native")
         with head.block("if native is not None:"):
             many = "-1 if count is None else min(count, end)"  # `end` limits a count that does not fit 64 bits

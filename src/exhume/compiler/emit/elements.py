@@ -27,6 +27,7 @@ from exhume.compiler.emit.c_numbers import (
     unique_name,
     varint_text,
 )
+from exhume.compiler.emit.scan import Column
 from exhume.compiler.emit.text import Lines
 from exhume.compiler.front import expressions as ex
 from exhume.compiler.front.kinds import REST, Bits, Integer, SimpleKind, Structure
@@ -82,16 +83,16 @@ def elements_text(model: Model) -> str:
     scalars: dict[str, str] = {}
     parts = []
     for type in element_types(model):
-        if (element := covered(type)) is not None:
+        if (element := compiled_element(type)) is not None:
             scalars |= element.scalars
             parts.append(element.text())
         elif type.raw.get("-element"):
-            Element(type).sequence()  # raises the error that `covered` has caught
+            Element(type).sequence()  # raises the error that `compiled_element` has caught
     parts += [text for type in model.types() for text in c_numbers.functions(type)]
     return "\n\n".join([HEAD, *scalars.values(), *parts])
 
 
-def covered(type: Type) -> Element | None:
+def compiled_element(type: Type) -> Element | None:
     """Return the reader of a type; None if compiled code does not support it."""
     element = Element(type)
     try:
@@ -116,21 +117,21 @@ class Element(ElementExpressions):
         """Variable with the start of its stream; empty if that is not known."""
         self.lines: Lines = Lines() if of is None else of.lines
         self.scalars: dict[str, str] = {} if of is None else of.scalars  # readers of variable-length integers
-        self.columns: list[tuple[str, str, str]] = []
-        """Name, array code and variable of each stored column."""
+        self.columns: list[Column] = []
+        """The columns that are stored: the value of each is a C variable."""
         self.variables: dict[str, str] = {}  # declarations of C variables by name
         self.inner: dict[str, Element] = {}  # structures read in place, by field
         self.read: set[str] = set()  # fields that were read
         self.bounded: ex.Expr | None = None
         """The field just read, if its `valid` limits it to the remaining bytes: as a size, it needs no check."""
-        self.small: set[ex.Expr] = set()
+        self.within_rest: set[ex.Expr] = set()
         """Expressions that a check has found to be at most the bytes that are left, and so to fit 63 bits."""
 
     def text(self) -> str:
         """Return the structure and the function; `sequence` was called before."""
         name = structure_name(self.type)
         values = list(self._values())
-        fields = [(name, C_TYPES[code], local) for name, code, local in self.columns]
+        fields = [(one.name, C_TYPES[one.code], one.value) for one in self.columns]
         fields += [(name, "wide", code) for name, code in values]
         out = [f"cdef struct {name}:", *(f"    {kind} {name}" for name, kind, _ in fields), "", ""]
         out.append(opening(self.type, name))
@@ -170,7 +171,7 @@ class Element(ElementExpressions):
         """Emit statements that read the fields in their order."""
         waiting: list[Field] = []  # fields of bits that are read together
         for field in self.type.seq:
-            if rows.way(field) is ReadMethod.BITS and field.condition is None:
+            if rows.read_method(field) is ReadMethod.BITS and field.condition is None:
                 if waiting and not rows.shares_word(waiting[-1], field):
                     self._bits(waiting)
                     waiting = []
@@ -186,26 +187,26 @@ class Element(ElementExpressions):
                     self._field(field)
                 with self.lines.block("else:"):
                     # A field that has no column (the length of another) may still be used by expressions.
-                    absent = [local for _, _, local in self.columns[before:]]
+                    absent = [one.value for one in self.columns[before:]]
                     self.lines.add(*(f"{local} = 0" for local in absent or [self.local(field)]))
             self.read.add(field.id)
         self._bits(waiting)
 
     def _add(self, field: Field) -> None:
         """Add the column of a number."""
-        self.columns += [(name, code, self.local(field)) for name, code in rows.columns(field, self.prefix)]
+        self.columns += [Column(name, code, self.local(field)) for name, code in rows.columns(field, self.prefix)]
 
     def _span(self, field: Field, at: str, end: str) -> None:
         """Add the columns for the start and end of a field, if it has any; `at` and `end` are their variables."""
         found = zip(rows.columns(field, self.prefix), (at, end), strict=False)
-        self.columns += [(name, code, local) for (name, code), local in found]
+        self.columns += [Column(name, code, variable) for (name, code), variable in found]
 
     def _field(self, field: Field) -> None:
         """Emit statements that read one field, without its condition.  Raises `UnsupportedError` for other methods."""
         kind, lines = field.value_kind, self.lines
         # A check of the field before may have shown that this size fits.
         bounded, self.bounded = self.bounded, None
-        match rows.way(field):
+        match rows.read_method(field):
             case ReadMethod.UP_TO_LAST:
                 self._up_to_last(field)
             case ReadMethod.NUMBERS:
@@ -242,7 +243,7 @@ class Element(ElementExpressions):
             match ex.fold(without_rest(condition)):
                 case ex.Binary("<=", left, right) if right == REST and self._unsigned(left):
                     self.bounded = left
-                    self.small.add(left)
+                    self.within_rest.add(left)
 
     def _number(self, field: Field, kind: Integer | SimpleKind) -> None:
         """Emit statements that copy a number of whole bytes into a C variable, swap its bytes and check it."""

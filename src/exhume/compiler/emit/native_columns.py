@@ -10,7 +10,7 @@ with `-element` has a function (`flat_...`) that returns one element as a tuple.
 from __future__ import annotations
 
 from exhume.compiler.emit.c_numbers import unique_name
-from exhume.compiler.emit.elements import C_TYPES, Element, covered, element_types, structure_name
+from exhume.compiler.emit.elements import C_TYPES, Element, compiled_element, element_types, structure_name
 from exhume.compiler.emit.text import Lines
 from exhume.compiler.front.specs import Model
 from exhume.compiler.ir.fixed import only_number
@@ -64,7 +64,7 @@ def native_text(model: Model, source: str) -> str:
     """
     parts = []
     for type in element_types(model):
-        if (element := covered(type)) is not None:
+        if (element := compiled_element(type)) is not None:
             parts += [_scan(element)] if type.raw.get("-columns") and only_number(type) is None else []
             parts += [_flat(element)] if type.raw.get("-element") else []
     return "\n\n".join([HEAD.replace("{source!r}", repr(source)), *parts]) + "\n"
@@ -73,7 +73,7 @@ def native_text(model: Model, source: str) -> str:
 def _scan(element: Element) -> str:
     """Return the function that fills the columns of one type."""
     name = unique_name(element.type)
-    columns = [("at", "q"), *((name, code) for name, code, _ in element.columns)]
+    columns = [("at", "q"), *((one.name, one.code) for one in element.columns)]
     lines = Lines()
     lines.add('"""The elements from `start` on that fit, into `columns`; returns where the rest begins."""')
     lines.add("cdef const uint8_t *p", "cdef int64_t at = start, after, rows = 0, room = 0", "cdef bint full = True")
@@ -121,6 +121,6 @@ def _flat(element: Element) -> str:
     with lines.block("if 0 <= at <= end <= buffer.len:"):
         lines.add(f"after = read_{name}(<const uint8_t *> buffer.buf, at, end, &one)")
     lines.add("PyBuffer_Release(&buffer)")
-    fields = "".join(f", one.{column}" for column, _, _ in element.columns)
+    fields = "".join(f", one.{column.name}" for column in element.columns)
     lines.add(f"return None if after < 0 else (after{fields})")
     return "\n".join([f"def flat_{name}(view, int64_t at, int64_t end):", *lines.lines]) + "\n"

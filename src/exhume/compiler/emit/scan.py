@@ -139,7 +139,7 @@ class Scan(Reader):
 
     def read_single(self, field: Field) -> None:
         """Emit statements that read one field and add its columns, which get 0 if its condition is not met."""
-        kind, how = field.value_kind, rows.way(field)
+        kind, how = field.value_kind, rows.read_method(field)
         if how is ReadMethod.UP_TO_LAST:
             self._up_to_last(field)
             return

@@ -17,7 +17,7 @@ from exhume.compiler.emit.text import safe
 from exhume.compiler.front import expressions as ex
 from exhume.compiler.front.kinds import Bits, Integer, SimpleKind
 from exhume.compiler.front.model import Field, Type
-from exhume.compiler.ir.bits import begun, bit_order
+from exhume.compiler.ir.bits import bit_order, unread_before
 from exhume.compiler.ir.fixed import byte_order, fixed_bytes, stored_size, struct_format
 from exhume.compiler.ir.needs import expressions, words
 from exhume.compiler.ir.packed import LONG
@@ -45,8 +45,10 @@ class SequenceReader(Statements):
     def __init__(self, module: Module, type: Type) -> None:
         """Begin to read the fields of `type`, in a function of `module`."""
         super().__init__(module, type)
-        self.met: ex.Expr | None = None  # the condition (`if`) that the code before has tested, and that is met here
-        self.read: set[str] = set()  # fields that were read before
+        self.met: ex.Expr | None = None
+        """The condition of fields (`if`) whose test is around the code that is being written; None outside of one."""
+        self.read: set[str] = set()
+        """Names of the fields that were read before."""
 
     def sequence(self) -> bool:
         """Emit statements that read all fields in sequence, runs of fixed sizes at once; return True.
@@ -156,7 +158,7 @@ class SequenceReader(Statements):
         return isinstance(kind, Bits) or fixed_bytes(field)
 
     def run(self, fields: list[Field]) -> None:
-        """Emit statements that read consecutive fields of fixed sizes at once."""
+        """Emit statements that read consecutive fields of fixed sizes at once: bits of one number, or one `_unpack`."""
         if not fields:
             return
         variables = [self.local(one) for one in fields]
@@ -170,7 +172,11 @@ class SequenceReader(Statements):
             self._unpack(fields, variables)
 
     def _unpack(self, fields: list[Field], variables: list[str]) -> None:
-        """Emit one check that the bytes of all fields are there, and one call that unpacks them into `variables`."""
+        """Emit one check that the bytes of all fields are there, and one call that unpacks them into `variables`.
+
+        For `u4` and `u2`: `if end - at < 6: raise short((("size", 4), ("kind", 6),), at, end, 6)`, then
+        `size, kind = _unpack0(view, at)` and `at += 6`.
+        """
         lines = self.lines
         ends = list(itertools.accumulate(map(stored_size, fields)))  # by field, the bytes of it and of those before
         total = ends[-1]
@@ -200,7 +206,7 @@ class SequenceReader(Statements):
         super().check(field, into, path, start, stop)
 
     def keep(self, fields: list[Field]) -> None:
-        """Emit statements that store variables in the structure; a scalar has none."""
+        """Emit statements that store variables in the structure, `value.size = size`; a scalar has no structure."""
         if self.type.scalar is None:
             self.lines.add(*(f"value.{safe(one.id)} = {self.named_value(one, self.local(one))}" for one in fields))
 
@@ -228,9 +234,9 @@ class SequenceReader(Statements):
         # Instances count as `eof`, as they may use it.
         asked = {"eof"} | {one.id for one in self.type.instances.values()}
         exprs = [expr for one in self.type.seq for expr in expressions(one)]
-        # A list up to the end tests for it before each element, even where bits of a byte are unread (`begun`).
+        # A list up to the end tests for it before each element, even where bits of a byte are unread (`unread_before`).
         repeats = any(
-            one.repeat == "eos" and bit_order(one.value_kind) is None and begun(self.type)[number]
+            one.repeat == "eos" and bit_order(one.value_kind) is None and unread_before(self.type)[number]
             for number, one in enumerate(self.type.seq)
         )
         return repeats or (
@@ -243,7 +249,7 @@ class SequenceReader(Statements):
         bits = [bit_order(one.value_kind) is not None for one in self.type.seq]
         # A bit field after another kind of field, before which bits may be unread.
         return any(
-            here and not last and begun(self.type)[number]
+            here and not last and unread_before(self.type)[number]
             for number, (last, here) in enumerate(itertools.pairwise(bits), 1)
         )
 

@@ -356,7 +356,7 @@ class Type:
     parents: list[Type] = field(default_factory=list)
     known: dict[str, int | None] = field(default_factory=dict)
     """Sizes that were computed, in bytes (`size`) and bits (`bits`); see `ir.fixed`.  For `idle`, see `ir.bits`."""
-    begun: list[bool] | None = None
+    unread_before: list[bool] | None = None
     """Whether bits of a byte may be unread before each field and after the last, once known; see `ir.bits`."""
     varint: list[Any] | None = None
     """Bytes of the variable-length integer that it is, once known; see `ir.fixed`."""

@@ -75,7 +75,7 @@ class Model(Specifications):
         self.moving: frozenset[str] | None = None
         """Names of instances that depend on the current position of a stream; None if streams need not have one."""
         self.shares = False
-        """Whether structures may begin within a byte that others have begun."""
+        """Whether structures may begin within a byte that other fields have begun."""
         self.drifting: frozenset[str] = frozenset()
         """Names of instances that are read at the current position of their stream."""
         self.schemas: dict[str, Type] = {id: Type(id, raw, None, self) for id, raw in sorted(specs.items())}

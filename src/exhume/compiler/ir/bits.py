@@ -31,24 +31,29 @@ def shares_bytes(types: Iterable[Type]) -> bool:
     """Return whether a structure may start within a byte that bits before it share."""
     for type in types:
         # Bits may be unread before the structure, or after one element of a list of such structures.
-        for field, before in zip(type.seq, begun(type), strict=False):
-            if is_inline(field) and (before or any(begun(one.type)[-1] for one in structures(field.value_kind))):
+        for field, before in zip(type.seq, unread_before(type), strict=False):
+            if is_inline(field) and (
+                before or any(unread_before(one.type)[-1] for one in structures(field.value_kind))
+            ):
                 return True
     return False
 
 
-def begun(type: Type) -> list[bool]:
-    """Return whether bits of a byte may be unread before each field of a structure and, as the last, after all."""
-    if type.begun is None:
+def unread_before(type: Type) -> list[bool]:
+    """Return whether bits of a byte may be unread before each field of a structure and, as the last, after all.
+
+    For the fields `b3`, `b5`, `u1` it is `[False, True, False, False]`, if the structure begins at a byte.
+    """
+    if type.unread_before is None:
         types = dict.fromkeys((*type.root.model.types(), type))
-        leaving = _leaving(types)
+        leaving_unread = _types_leaving_unread(types)
         for one in types:
-            one.begun = list(_begun(one.seq, leaving))
-    assert type.begun is not None
-    return type.begun
+            one.unread_before = list(_unread_before(one.seq, leaving_unread))
+    assert type.unread_before is not None
+    return type.unread_before
 
 
-def _leaving(types: Iterable[Type]) -> set[Type]:
+def _types_leaving_unread(types: Iterable[Type]) -> set[Type]:
     """Return the types after which bits may be unread: their last fields are such bits, or such structures.
 
     The last fields may take no bytes, so earlier ones matter too.  Each field is examined once.
@@ -56,10 +61,10 @@ def _leaving(types: Iterable[Type]) -> set[Type]:
     found: set[Type] = set()
     around: dict[Type, list[Type]] = {}  # by type, those whose last fields it may be
     for type in types:
-        unread = list(_unread(type.seq))
-        for field, left in zip(reversed(type.seq), reversed(unread), strict=True):
-            if left is not None:
-                found.update((type,) if left else ())
+        unread = list(_leaves_unread(type.seq))
+        for field, leaves in zip(reversed(type.seq), reversed(unread), strict=True):
+            if leaves is not None:
+                found.update((type,) if leaves else ())
                 break
             for one in structures(field.value_kind) if is_inline(field) else ():
                 around.setdefault(one.type, []).append(type)
@@ -74,21 +79,21 @@ def _leaving(types: Iterable[Type]) -> set[Type]:
     return found
 
 
-def _begun(fields: Sequence[Field], leaving: set[Type]) -> Iterator[bool]:
-    """Yield the values of `begun` for fields; `leaving` are the types after which bits may be unread."""
-    left = False
-    for field, unread in zip(fields, _unread(fields), strict=True):
-        yield left
+def _unread_before(fields: Sequence[Field], leaving_unread: set[Type]) -> Iterator[bool]:
+    """Yield the values of `unread_before` for fields; `leaving_unread` are the types after which bits may be unread."""
+    is_unread = False  # whether bits may be unread here
+    for field, unread in zip(fields, _leaves_unread(fields), strict=True):
+        yield is_unread
         if unread is not None:
-            left = unread
-        elif is_inline(field) and any(one.type in leaving for one in structures(field.value_kind)):
-            left = True
+            is_unread = unread
+        elif is_inline(field) and any(one.type in leaving_unread for one in structures(field.value_kind)):
+            is_unread = True
         elif not _may_take_nothing(field):
-            left = False
-    yield left
+            is_unread = False
+    yield is_unread
 
 
-def _unread(fields: Iterable[Field]) -> Iterator[bool | None]:
+def _leaves_unread(fields: Iterable[Field]) -> Iterator[bool | None]:
     """Yield for each field whether it leaves bits of its last byte unread; None if it has no bits.
 
     Optional bits always may.

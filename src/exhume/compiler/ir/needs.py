@@ -156,8 +156,11 @@ def words(expr: ex.Expr) -> frozenset[str]:
     return frozenset(found | {one.name for one in every if isinstance(one, ex.Member)})
 
 
-def _that_ask(instances: list[Field], asked: set[str]) -> frozenset[str]:
-    """Return `asked` with the names of all instances that use one of these names, directly or through others."""
+def _with_users(instances: list[Field], asked: set[str]) -> frozenset[str]:
+    """Return the names `asked`, with those of all instances that use one of them, directly or through others.
+
+    `asked` changes.
+    """
     names_used: dict[str, set[str]] = {}
     for one in instances:  # instances of several types may share a name: treated as one
         names_used.setdefault(one.id, set()).update(*map(words, expressions(one)))
@@ -175,8 +178,8 @@ def find_moving(model: Model) -> None:
     """
     instances = [one for type in model.types() for one in type.instances.values()]
     drifting = {one.id for one in instances if one.value is None and "pos" not in one.raw}
-    model.drifting = _that_ask(instances, set(drifting)) if drifting else frozenset()
-    moving = _that_ask(instances, {*_PLACES, *drifting}) - _PLACES
+    model.drifting = _with_users(instances, set(drifting)) if drifting else frozenset()
+    moving = _with_users(instances, {*_PLACES, *drifting}) - _PLACES
     own = {ex.Member(ex.Name("_io"), name) for name in _PLACES}
     fields = [one for type in model.types() for one in type.seq]
     every = [node for one in fields for expr in expressions(one) for node in ex.nodes(expr)]
@@ -234,12 +237,12 @@ def find_needs(model: Model) -> dict[Type, ReaderNeeds]:
             need.parent |= uses(expr, "_parent")
             need.root |= uses(expr, "_root") and type.inside
         for field in type.seq:
-            _direct(field, need, expressions(field))
+            _note_arguments(field, need, expressions(field))
         for field in type.instances.values():
-            _direct(field, need, expressions(field))
-            _kept(field, need, expressions(field))
+            _note_arguments(field, need, expressions(field))
+            _note_stored(field, need, expressions(field))
     for type in needs:
-        _others(type, needs)
+        _note_used_later(type, needs)
     if model.foreign:
         find_moving(model)
         model.shares = shares_bytes(needs)
@@ -250,12 +253,12 @@ def find_needs(model: Model) -> dict[Type, ReaderNeeds]:
         for type, need in needs.items():
             need.keeps_stream = need.keeps_parent = True
             need.keeps_root |= cut and type.inside
-    _pass_on(needs)
+    _propagate(needs)
     return needs
 
 
-def _pass_on(needs: dict[Type, ReaderNeeds]) -> None:
-    """Add the needs of each type to the types that it is part of, until nothing changes."""
+def _propagate(needs: dict[Type, ReaderNeeds]) -> None:
+    """Add the needs of each type to those of the types that contain it, until nothing changes."""
     outer: dict[Type, dict[Type, None]] = {}  # by type, those that contain it (a set in order)
     for type in needs:
         for field in (*type.seq, *type.instances.values()):
@@ -264,20 +267,20 @@ def _pass_on(needs: dict[Type, ReaderNeeds]) -> None:
     waiting = list(needs)
     while waiting:
         type = waiting.pop()
-        if _spread(type, needs):
+        if _take_over_from_parts(type, needs):
             waiting += outer.get(type, ())
 
 
-def _direct(field: Field, need: ReaderNeeds, found: Iterable[ex.Expr]) -> None:
-    """Note the arguments (stream, parent, root) that a reader needs for the expressions of a field."""
+def _note_arguments(field: Field, need: ReaderNeeds, found: Iterable[ex.Expr]) -> None:
+    """Note in `need` the arguments (stream, parent, root) that a reader takes for the expressions of a field."""
     for expr in found:
         need.stream |= uses(expr, "_io")
         need.parent |= uses(expr, "_parent")
         need.root |= uses(expr, "_root") and field.owner.inside
 
 
-def _kept(field: Field, need: ReaderNeeds, found: Iterable[ex.Expr]) -> None:
-    """Note the facts (stream, parent, root) that objects store for the expressions of an instance."""
+def _note_stored(field: Field, need: ReaderNeeds, found: Iterable[ex.Expr]) -> None:
+    """Note in `need` what objects store (stream, parent, root) for the expressions `found` of an instance."""
     position = field.value is not None and is_position(field.value)  # computed while reading, when the stream is there
     need.keeps_stream |= field.value is None
     for expr in found:
@@ -286,14 +289,14 @@ def _kept(field: Field, need: ReaderNeeds, found: Iterable[ex.Expr]) -> None:
         need.keeps_root |= uses(expr, "_root") and field.owner.inside
 
 
-def _others(type: Type, needs: dict[Type, ReaderNeeds]) -> None:
+def _note_used_later(type: Type, needs: dict[Type, ReaderNeeds]) -> None:
     """Note in `needs` which types keep `_io`, `_parent` or `_root`, because expressions of `type` use these of them.
 
     Raises `UnsupportedError` if the type is not part of the specification (opaque).
     """
     for field in (*type.seq, *type.instances.values()):
         for node in (node for expr in expressions(field) for node in ex.nodes(expr)):
-            if not isinstance(node, ex.Member) or node.name not in _KEPT or node.of == ex.Name("_io"):
+            if not isinstance(node, ex.Member) or node.name not in _STORED or node.of == ex.Name("_io"):
                 continue
             try:
                 of = type.kind_of(node.of, field.value_kind)
@@ -302,17 +305,17 @@ def _others(type: Type, needs: dict[Type, ReaderNeeds]) -> None:
             for one in structures(of):
                 if one.type.opaque:
                     raise UnsupportedError("nothing is known of a type that is given", field.where)
-                setattr(needs[one.type], _KEPT[node.name], True)
+                setattr(needs[one.type], _STORED[node.name], True)
             if combined(of) == SOME_STRUCTURE and type.root.model.foreign:  # it may be of any type
                 for need in needs.values():
-                    setattr(need, _KEPT[node.name], True)
+                    setattr(need, _STORED[node.name], True)
 
 
-_KEPT = {"_io": "keeps_stream", "_parent": "keeps_parent", "_root": "keeps_root"}
-"""The attribute of `ReaderNeeds` for a member of structures that are used after reading."""
+_STORED = {"_io": "keeps_stream", "_parent": "keeps_parent", "_root": "keeps_root"}
+"""The attribute of `ReaderNeeds` for a member that expressions may use after the structure was read."""
 
 
-def _spread(type: Type, needs: dict[Type, ReaderNeeds]) -> bool:
+def _take_over_from_parts(type: Type, needs: dict[Type, ReaderNeeds]) -> bool:
     """Add to the needs of a type those of the types of its fields; return whether anything changed."""
     need, changed = needs[type], False
 

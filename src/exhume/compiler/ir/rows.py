@@ -1,9 +1,9 @@
-"""The way to read each field of a row, and its columns: decided once, for Python and for compiled code.
+"""The method that reads each field of a row, and its columns: decided once, for Python and for compiled code.
 
-A row is an element of a list whose fields become columns: one array of numbers per field for the whole list, instead
-of one object per element. Bytes and strings become two columns, with the positions of start and end in the data.
-`way` returns how a field is read, `columns` the names and array codes of its columns.  The other functions decide
-which lists have rows.
+A row is an element of a list whose fields become columns: one array of numbers per field for the whole list, instead of
+one object per element. Bytes and strings become two columns, with the positions of start and end in the data.
+`read_method` returns how a field is read, `columns` the names and array codes of its columns.  The other functions
+decide which lists have rows.
 
 Codes of arrays are those of the module `array`: "B" for unsigned numbers of one byte, "q" for signed ones of eight.
 """
@@ -65,7 +65,7 @@ class ReadMethod(enum.Enum):
     """Anything else; rows that contain it are not supported."""
 
 
-def way(field: Field) -> ReadMethod:
+def read_method(field: Field) -> ReadMethod:
     """Return the read method of a field."""
     if field.repeat:
         return ReadMethod.UP_TO_LAST if field.repeat == "until" else ReadMethod.NUMBERS
@@ -98,7 +98,7 @@ def shares_word(last: Field, field: Field) -> bool:
     return isinstance(one, Bits) and isinstance(other, Bits) and one.big == other.big
 
 
-def lengths(type: Type) -> frozenset[str]:
+def length_fields(type: Type) -> frozenset[str]:
     """Return the names of fields that only state the length of other fields, of a type of exhume's own specifications.
 
     They need no column, as start and end of the other field are kept. A name is that of the size itself (`size: n`),
@@ -123,7 +123,7 @@ def array_code(kind: Kind) -> str | None:
     return "Q" if scalar_of(kind) is not None else None
 
 
-def span(name: str) -> list[tuple[str, str]]:
+def span_columns(name: str) -> list[tuple[str, str]]:
     """Return names and array codes of the two columns for the start and the end of a value."""
     return [(f"{name}_start", "q"), (f"{name}_end", "q")]
 
@@ -137,11 +137,11 @@ def columns(field: Field, prefix: str) -> list[tuple[str, str]]:
     name, kind = f"{prefix}{field.id}", field.value_kind
     if field.repeat:
         many = numbers_of(field)  # None: a list that is not numbers
-        return span(name if field.repeat == "until" or many is None else f"{prefix}{many.name}")
-    if field.size == ex.Literal(0) or field.id in lengths(field.owner) or "contents" in field.raw:
+        return span_columns(name if field.repeat == "until" or many is None else f"{prefix}{many.name}")
+    if field.size == ex.Literal(0) or field.id in length_fields(field.owner) or "contents" in field.raw:
         return []
     if kind in (BYTES, TEXT):
-        return span(name)
+        return span_columns(name)
     code = array_code(kind)
     if code is None and not isinstance(kind, Structure):
         raise UnsupportedError("this has no column")
