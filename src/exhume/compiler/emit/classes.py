@@ -33,7 +33,7 @@ class ClassEmitter(Statements):
     """Base classes of the class, in parentheses."""
 
     more_slots: tuple[str, ...] = ()
-    """Slots in addition to those of fields and instances."""
+    """Slots in addition to those of fields, instances, and what instances need."""
 
     def named(self, field: Field) -> tuple[str, int]:
         """Return a field as Python code, which is an attribute here, and the precedence of that code."""
@@ -210,7 +210,10 @@ class ClassEmitter(Statements):
         return out + lines.lines
 
     def _unchecked(self, field: Field, kept: str) -> None:
-        """Emit the body of an instance's property in exhume's own readers; `kept` is the attribute of its value."""
+        """Emit the body of an instance's property in exhume's own readers, which raises errors as they come.
+
+        `kept` is the attribute of its value: `self._total = self.size * self.count` and `return self._total`.
+        """
         lines = self.lines
         # The place of the structure in the data, to read it, and for expressions about the stream.
         exprs = [one for one in (field.condition, field.value) if one is not None]

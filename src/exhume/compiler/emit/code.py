@@ -59,10 +59,14 @@ class Code(CodeContext):
     """Translates expressions of one type to Python.
 
     In the methods, `level` is how strongly the code around an expression binds: what binds less gets parentheses.
+    In a reader, `size: header.length - 4` becomes `header.length - 4`; with `level` of `*`, `(header.length - 4)`.
     """
 
     def code(self, expr: ex.Expr) -> str:
-        """An expression as Python. Raises `UnsupportedError` for what is not supported, or grows without end."""
+        """Return an expression as Python, and emit what has to precede it.
+
+        Raises `UnsupportedError` for what is not supported, or grows without end.
+        """
         model = self.type.root.model
         placed = model.moving is not None and not isinstance(expr, ex.Literal) and self.sync()
         code = self._code(without_rest(expr))
@@ -77,7 +81,7 @@ class Code(CodeContext):
         return code
 
     def _code(self, expr: ex.Expr, level: int = 0) -> str:  # noqa: C901 - one case for each form of expression
-        """An expression as Python, in parentheses when it binds less than `level`."""
+        """Return an expression as Python, in parentheses when it binds less than `level`."""
         match expr:
             case ex.Literal(value):
                 return literal(value)
@@ -234,7 +238,7 @@ class Code(CodeContext):
         return owner.type.field(id) if isinstance(owner, Structure) and not id.startswith("_") else None
 
     def _name(self, id: str, level: int) -> str:
-        """The code of a name: of a field by `named`, of `_parent`, `_root` and `_io` by `above`.
+        """Return the code of a name: of a field by `named`, of `_parent`, `_root` and `_io` by `above`.
 
         Raises `UnsupportedError` for `_` and `_index` outside of a list (and `_` outside of `valid`).
         """
@@ -257,7 +261,7 @@ class Code(CodeContext):
         return bound(text, binds, level)
 
     def _member(self, of: ex.Expr, name: str, level: int) -> str:
-        """The code of `of.name`, in parentheses when it binds less than `level`.
+        """Return the code of `of.name`, in parentheses when it binds less than `level`.
 
         A field of a structure stays `entry.size`, `name.length` becomes `len(name)`, and `_io.pos` `at - base`.
         Raises `UnsupportedError` if values of that kind have no such member.
@@ -284,7 +288,7 @@ class Code(CodeContext):
         return self._of_value(of, code, kind, name)
 
     def _of_own_stream(self, name: str, level: int) -> str:
-        """The code of `_io.size`, `_io.pos` or `_io.eof` of the structure itself, which variables have."""
+        """Return the code of `_io.size`, `_io.pos` or `_io.eof` of the structure itself, such as `at - base`."""
         at, end = self.place()
         if name == "eof":
             return bound(self.at_end(at, end), BINDS["and"], level)
@@ -293,7 +297,7 @@ class Code(CodeContext):
         return bound(f"{end if name == 'size' else at} - {self.begin()}", BINDS["-"], level)
 
     def _of_other_stream(self, code: str, name: str, level: int) -> str:
-        """The code of a member of another stream, which is an object, or a tuple in exhume's own readers."""
+        """Return the code of a member of another stream, which is an object, or a tuple in exhume's own readers."""
         if self.foreign:
             known = {"size": "size", "pos": "pos", "eof": "is_eof"}
             if name not in known:
@@ -304,7 +308,10 @@ class Code(CodeContext):
         return bound(f"{code}[2] - {code}[1]", BINDS["-"], level)  # the tuple is (view, start, end)
 
     def _of_value(self, of: ex.Expr, code: str, kind: Kind, name: str) -> str:
-        """The code of a member that the language defines, such as `length`; `code` and `kind` are those of `of`."""
+        """Return the code of a member that the language defines, such as `len(name)` for `name.length`.
+
+        `code` and `kind` are those of `of`.
+        """
         what = family(kind)
         if name not in MEMBERS[what]:
             raise UnsupportedError(f"`{name}` is not supported")
@@ -331,7 +338,7 @@ class Code(CodeContext):
         return f"{code}.{name}"
 
     def _call(self, of: ex.Expr, name: str, arguments: tuple[ex.Expr, ...]) -> str:
-        """The code of a method call: `x.to_i(16)` as `int(x, 16)`, `x.to_s("ASCII")` as `str(x, "ASCII")`, or a slice.
+        """Return the code of a method call: `x.to_i(16)` as `int(x, 16)`, `x.to_s("ASCII")` as `str(x, "ASCII")`.
 
         For third-party specifications, helpers (`number`, `weighed`) check the number and take from the budget.
         """
@@ -349,12 +356,12 @@ class Code(CodeContext):
         return self._number(self._code(of), *given)
 
     def _number(self, *given: str) -> str:
-        """Return the code that makes a number of a string."""
+        """Return the code that makes a number of a string: `number(text, 16)`; `given` are the arguments, as code."""
         helper = self.module.helper("number") if self.module.foreign else "int"
         return f"{helper}({', '.join(given)})"
 
     def step(self, at: str = "at", path: str = '""', least: int = 1) -> Callable[[], None]:
-        """Emit a charge of one step to the budget.
+        """Emit a charge of one step to the budget: `run.steps -= 1`, and an error if it is used up.
 
         `at` and `path` are code for the position and the path in the error.  Call the returned function after further
         lines were emitted: the charge becomes `least` and a step for every `CHARACTERS_OF_A_STEP` of theirs; the

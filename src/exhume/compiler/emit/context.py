@@ -50,7 +50,7 @@ class CodeContext(abc.ABC):
         self.bounded = ""
 
     def path(self, field: Field) -> str:
-        """The path of a field in errors, as Python."""
+        """Return the path of a field in errors, as Python: `"header.size"`, with the quotation marks."""
         return f'"{self.above_path}{field.id}"'
 
     @abc.abstractmethod
@@ -59,10 +59,10 @@ class CodeContext(abc.ABC):
 
     @abc.abstractmethod
     def above(self, name: str) -> str:
-        """`_self`, `_parent`, `_root` or `_io` as Python."""
+        """Return the code of `_self`, `_parent`, `_root` or `_io`."""
 
     def named_value(self, field: Field, code: str) -> str:
-        """Return the code of a field's value as users see it: with a name, if it is of an enum."""
+        """Return the code of a field's value as users see it: `names_kinds(kind, kind)` for a member of an enum."""
         enum = enum_of(field.kind) if self.foreign and not self.module.traced else None
         if enum is None:
             return code
@@ -76,7 +76,7 @@ class CodeContext(abc.ABC):
         return f"{at} >= {end}"
 
     def kept(self, field: Field) -> str:
-        """Return the attribute that stores a field, as code."""
+        """Return the attribute that stores a field, as code: `value.size` in a reader."""
         return f"value.{safe(field.id)}"
 
     def in_place(self, id: str, name: str) -> tuple[str, int] | None:
@@ -107,5 +107,5 @@ class CodeContext(abc.ABC):
         return True
 
     def kind(self, expr: ex.Expr) -> Kind:
-        """Kind of an expression's value here."""
+        """Return the kind of an expression's value here."""
         return self.type.kind_of(expr, self.item[1] if self.item else UNKNOWN)

@@ -20,6 +20,12 @@ from exhume.compiler.ir.packed import Packed, PackedRows
 class PackedReader:
     """Emits `fill_<type>`, which adds rows to a list; the caller checked that all bytes are there, and paid the budget.
 
+        for x, y in _each0(memoryview(view)[at : at + many * 3]):
+            value = make_point()
+            value.x = x
+            value.y = y
+            add_row(value)
+
     It ends early where a string is not valid in its encoding: the caller then reads this row alone, which reports
     it.
     """

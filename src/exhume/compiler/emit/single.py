@@ -33,7 +33,7 @@ class SingleValue(Values):
     """
 
     def _read_one(self, field: Field, kind: Kind, into: str, path: str, *, bare: bool = False) -> None:
-        """Emit statements that read one value of any kind, and leave the reader at a byte boundary after it."""
+        """Emit statements that read one value of any kind; bits and structures may end within a byte, others do not."""
         self._read_kind(field, kind, into, path, bare)
         if not isinstance(kind, (Bits, Structure, Switch)):  # they align by themselves, or may end within a byte
             self.align()
@@ -73,9 +73,9 @@ class SingleValue(Values):
             raise UnsupportedError(f"{field.raw.get('type')} is not supported")
 
     def unpacker(self, format: str, kinds: Many[Kind], *, rows: bool = False) -> str:
-        """Return the function that unpacks a format of `struct`, or many rows of it, as code.
+        """Return the function that unpacks a format of `struct`, or many rows of it, as code: `_unpack0`.
 
-        It is one of two, chosen at run time, if the data decides the byte order.
+        It is `(_unpack0 if big else _unpack1)` if the data decides the byte order.
         """
         if DECIDED not in map(byte_order, kinds):
             return self.module.struct(format, rows=rows)
@@ -125,7 +125,8 @@ class SingleValue(Values):
     def _read_within(self, field: Field, kind: Structure, into: str, path: str, bare: bool) -> None:
         """Emit statements for a structure inside bytes that are terminated, padded or encoded (`process`).
 
-        Positions inside encoded bytes count from the start of the decoded bytes.
+        They read the bytes into `inside`, and the structure from there, or from the same place in `view` if the bytes
+        are not encoded.  Positions inside encoded bytes count from the start of the decoded bytes.
         """
         lines = self.lines
         lines.add("begin = at")
@@ -144,7 +145,10 @@ class SingleValue(Values):
         self.align()
 
     def _own_stream(self, view: str, at: str, stop: str) -> str:
-        """Emit statements that make a stream for a structure; return the variable for the end of the structure."""
+        """Emit `inner = stream_of(view, at, stop)`, a stream for a structure; return the variable for where it ends.
+
+        Exhume's own readers need no stream object: they ignore where the structure ends (`_`).
+        """
         if not self.foreign:
             return "_"
         if self.module.schema.model.moving is not None:
@@ -190,7 +194,7 @@ class SingleValue(Values):
             self.lines.add(f"error.within({path})", "raise")
 
     def _parent_of(self, field: Field, type: Type) -> str:
-        """Return the code for the parent of a field's structure."""
+        """Return the code for the parent of a field's structure: `value` in a reader, unless the field has `parent`."""
         if self.foreign and (type.root is not self.type.root or field.raw.get("parent") is False):
             return "None"
         return self.code(ex.parse(field.raw["parent"])) if "parent" in field.raw else self.above("_self")
@@ -198,7 +202,7 @@ class SingleValue(Values):
     def _call_reader(
         self, field: Field, kind: Structure, stop: str, base: str | None, view: str = "view", at: str = "at"
     ) -> str:
-        """The call of the reader of a nested structure, such as `read_entry(view, at, stop, inner, value, run)`.
+        """Return the call of the reader of a nested structure, such as `read_entry(view, at, stop, inner, value, run)`.
 
         After `view`, `at` and `stop` come the stream or its base, the parent, the root, the byte order and the budget,
         each only if this reader needs it, then the values of its parameters.  `base` is the code of where a stream of

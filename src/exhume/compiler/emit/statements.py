@@ -43,7 +43,7 @@ class Statements(SingleValue):
 
     @contextlib.contextmanager
     def checking(self, field: Field, into: str) -> Iterator[None]:
-        """Emit statements around the check of a value.
+        """Emit statements around the check of a value by `valid`.
 
         This hook and the next three emit nothing here; readers that take notes (`traces`) implement them.
         """
@@ -66,7 +66,10 @@ class Statements(SingleValue):
             self._read_valid(field, into, self.path(field))
 
     def _read_valid(self, field: Field, into: str, path: str) -> None:
-        """Emit statements that read one value and check it by `valid`; `start` is set only if its size is not fixed."""
+        """Emit statements that read one value and check it by `valid`.
+
+        Errors name where the value starts: `at - 4` if its size is fixed, else the variable `start`, set before it.
+        """
         valid = "valid" in field.raw
         # Afterwards, the start of a value of fixed size is `at - size`.
         size = fixed_size(field) if field.size is not None or not isinstance(field.value_kind, Structure) else None
@@ -122,7 +125,10 @@ class Statements(SingleValue):
             self._tabled(field, into)
 
     def _tabled(self, field: Field, into: str) -> None:
-        """Emit statements that wrap a list, so that its elements can be read again as columns on request."""
+        """Emit statements that wrap a list, so that its elements can be read again as columns on request.
+
+        For example `rows = Rows(rows)` and `rows._where = (RowColumns, view, first, end, value)`.
+        """
         assert isinstance(field.value_kind, Structure)
         type = field.value_kind.type
         columns = self.module.name_of(type, f"{type.class_name}Columns")
@@ -133,8 +139,9 @@ class Statements(SingleValue):
         )
 
     def around_rows(self, field: Field, type: Type) -> list[str]:
-        """Return the arguments, as Python, for what a reader of columns needs from outside of the rows: parent, root,
-        byte order.
+        """Return the arguments, as Python, for what a reader of columns needs from outside of the rows (`-around`).
+
+        For example `["value", "root"]`: the parent of the rows, here the structure being read, and the root.
         """
         out = []
         for one in type.raw.get("-around", ()):
@@ -216,7 +223,7 @@ class Statements(SingleValue):
         return True
 
     def _element(self, field: Field, into: str, path: str, nested: bool, skips: bool) -> None:
-        """Emit statements that read one element and append it to the list `into`.
+        """Emit statements that read one element into `one`, and then `rows.append(one)`, if `into` is `rows`.
 
         With `skips`, an element may be None, which is not appended: `turn` counts the passes then. `nested`: the loop
         adds the element's path to errors.
@@ -254,8 +261,9 @@ class Statements(SingleValue):
             weigh()
 
     def _columns(self, field: Field, into: str) -> bool:
-        """Emit statements that read structures as columns (`-columns`); return False if the field has none.
+        """Emit statements that read structures as columns (`-columns`), `rows = scan_row(view, at, end, count)`.
 
+        Returns False, and emits nothing, if the field has no columns.
         Raises `UnsupportedError` if it is of exhume's own specifications and cannot have them.
         """
         type = columned(field)
@@ -292,7 +300,7 @@ class Statements(SingleValue):
         return True
 
     def _count(self, count: ex.Expr) -> str:
-        """Return the code of the number of elements; it yields 0 if the specified count is negative."""
+        """Return the code of the number of elements: `n`, or `n if n > 0 else 0` if `n` may be negative."""
         code = self.code(count)
         if isinstance(count, ex.Name) and count.id not in self.type.instances:
             kind = self.kind(count)
@@ -311,7 +319,10 @@ class Statements(SingleValue):
                 self.check(field, "one", '""' if nested else path, "start")
 
     def _read_numbers(self, field: Field, into: str, code: str) -> None:
-        """Emit statements that read numbers of one width all at once; `code` is their array code."""
+        """Emit statements that read numbers of one width all at once; `code` is their array code, such as `H`.
+
+        For example `sizes = numbers(view, at, many * 2, "H", "little")` and `at += many * 2`.
+        """
         kind = number_of(field.value_kind)
         assert isinstance(kind, (Integer, SimpleKind))
         size, lines = kind.size, self.lines
@@ -348,7 +359,10 @@ class Statements(SingleValue):
 
 
 def fill_name(rows: PackedRows) -> str:
-    """Return the name of the function that adds packed rows to a list; a size of their own is part of it."""
+    """Return the name of the function that adds packed rows to a list.
+
+    It is `fill_entry`, or `fill8_entry` if the list states that each row has 8 bytes.
+    """
     own = str(rows.size) if rows.own else ""
     return rows.row.type.reader_name.replace("read_", f"fill{own}_", 1)
 

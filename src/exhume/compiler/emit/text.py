@@ -1,4 +1,4 @@
-"""Pieces of Python text: names, constants, types, doc strings, and how strongly operators bind.
+"""Parts of Python code as text: names, constants, types, doc strings, and how strongly operators bind.
 
 All emitters use it. Their output are readers: functions whose local variables are the fields of a type, next to
 variables of their own such as `view` and `at`.
@@ -115,7 +115,7 @@ def pruned(text: str) -> str:
 
 
 def _pruned(lines: list[str]) -> list[str]:
-    """Remove assignments to unread variables from one function.
+    """Return the lines of one function without assignments to variables that nothing reads.
 
     Removing one may leave others unread, so this repeats until none is.
     """
@@ -176,7 +176,7 @@ def safe(id: str) -> str:
 
 
 def member(name: str) -> str:
-    """Return the name of a value of an enum as a member of its class."""
+    """Return the name of a value of an enum as a member of its class: `class` becomes `class_`."""
     return f"{name}_" if keyword.iskeyword(name) or name == "mro" else name
 
 
@@ -205,7 +205,7 @@ def _class_name(type: Type) -> str:
 
 
 def annotation(kind: Kind, name_of: Callable[[Type], str] = _class_name) -> str:
-    """Return a kind as a type annotation, in which `name_of` names the classes."""
+    """Return a kind as a type annotation, such as `list[Entry]`, in which `name_of` names the classes."""
     if isinstance(kind, Integer):
         return "int"
     if isinstance(kind, Bits):
@@ -239,7 +239,7 @@ CLASSES = {
 """Python classes of the values of a family of kinds, as code for `isinstance`."""
 
 OWN_NAMES = frozenset(("close", "from_bytes", "from_file", "from_io"))
-"""Attributes of every structure that are not fields (`Structure` in `exhume.compiler.emit.layout`)."""
+"""Attributes of every structure that are not fields (`Structure` in `exhume.compiler.emit.layout.structures`)."""
 
 
 def literal(value: object) -> str:

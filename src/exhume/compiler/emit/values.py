@@ -130,7 +130,11 @@ class Values(Rules):
     """Whether the current position may be past the end of the stream, as in instances with `pos`."""
 
     def sized_end(self, field: Field, path: str) -> str:
-        """Emit statements that check that the field's size fits; return the code of where its bytes end."""
+        """Emit statements that check that the field's size fits; return the code of where its bytes end.
+
+        For `size: a + b` they are `size = a + b` and `if not 0 <= size <= end - at: raise short(...)`, and the code is
+        `at + size`.  Without a size, nothing is emitted, and the code is `end`.
+        """
         if field.size is None:
             return "end"
         lines = self.lines
@@ -227,9 +231,10 @@ class Values(Rules):
         return None if mark is None else bytes([int(mark)])
 
     def find_mark(self, field: Field, path: str, mark: bytes) -> tuple[str, str]:
-        """Emit statements that find a terminator from `at` on, and put its position into `stop`.
+        """Emit statements that find the terminator `mark` from `at` on, and put its position into `stop`.
 
-        Return the code of the end of the bytes, and the statement that moves `at` after them.
+        Returns the code of the end of the bytes, and the statement that moves `at` after them: `("stop", "at = stop +
+        1")` for a terminator of one byte, which is consumed but not part of the value.
         """
         lines = self.lines
         if self.module.foreign:
@@ -249,7 +254,10 @@ class Values(Rules):
         return stop, "at = stop" if field.raw.get("consume") is False else f"at = {after}"
 
     def _cut(self, field: Field, into: str, mark: bytes | None) -> None:
-        """Emit statements that remove padding, and everything after a terminator, from bytes of a known size."""
+        """Emit statements that remove padding, and everything after a terminator, from bytes of a known size.
+
+        For example `name = bytes(name).rstrip(b" ")` and `name = ended(run, name, b"\\x00")`.
+        """
         pad = field.raw.get("pad-right")
         # Padding by the terminator is removed below, with all that follows the first one; `rstrip` would remove that
         # one as well, which may have to stay (`include`).
@@ -265,7 +273,7 @@ class Values(Rules):
             self.lines.add(f"{into} = {call}")
 
     def _process(self, field: Field, into: str, path: str) -> None:
-        """Emit statements that decode bytes by the routine in `process`."""
+        """Emit the statement that decodes bytes by `process`, such as `data = xored(run, data, (key))`."""
         call = field.call("process")
         assert call is not None
         how = call.name
@@ -282,9 +290,10 @@ class Values(Rules):
         self.lines.add(f"{into} = {helper}(run, {into}, {'8 - ' if how == 'ror' else ''}({key}))")
 
     def decode(self, field: Field, into: str, path: str, at: str = "at", *, paid: bool = False) -> None:
-        """Emit statements that decode text.
+        """Emit `name = str(name, "UTF-8")` in a `try` that raises `LayoutError` for bytes that are not in the encoding.
 
-        `paid`: its memory was charged already. Raises `UnsupportedError` without an encoding.
+        `at` is code for where the bytes start; `paid`: the memory of the string was charged already.
+        Raises `UnsupportedError` without an encoding.
         """
         lines = self.lines
         code = self.decoded(field, into)
@@ -297,8 +306,9 @@ class Values(Rules):
             lines.add(f'raise LayoutError({path}, {at}, {at} + len({into}), "text in {encoding}", {into}) from error')
 
     def decoded(self, field: Field, code: str, *, is_bytes: bool = False) -> str:
-        """Return the code that decodes bytes; `is_bytes`: they are never a memoryview.
+        """Return the code that decodes the bytes `code`, such as `str(name, "ASCII")`.
 
+        `is_bytes`: they are never a memoryview, which has no `decode`.
         Raises `UnsupportedError` without an encoding.
         """
         encoding = field.raw.get("encoding") or field.owner.encoding
@@ -313,6 +323,8 @@ class Values(Rules):
     def _read_loose_bits(self, kind: Bits, into: str, path: str) -> None:
         """Emit statements for bits that are not read together with those around them: repeated, or there on a
         condition.
+
+        `n = bits(view, bit, end, 3, "big", "n")`, `bit += 3`, and `at` becomes the next whole byte.
         """
         order = '"big"' if kind.big else '"little"'
         code = f"{self.module.helper('bits')}(view, bit, end, {kind.width}, {order}, {path})"
@@ -350,7 +362,8 @@ class Values(Rules):
     def _bits_of(self, fields: Many[tuple[Field, str]], size: int, big: bool) -> None:
         """Emit statements that take bit fields out of `size` bytes that contain no other field.
 
-        Fields are given with their variables; `big`: the first has the highest bits.
+        `many = view[at]`, `kind = many >> 5`, `count = many & 0x1f`.  Fields are given with their variables; `big`: the
+        first has the highest bits.
         """
         if size == 1:
             self.lines.add("many = view[at]")

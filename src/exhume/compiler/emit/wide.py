@@ -49,6 +49,10 @@ MOST_FAILURES = 50
 class WideScan(OutwardScan):
     """Emits code that reads a row that may contain lists, switches and optional fields.
 
+    In the emitted code, `at_x` and `end_x` are start and end of the bytes `x`, `there_x` is 1 if `x` is there, `case_x`
+    is the case of the switch `x`, `of2_x` its value in case 2, `in1_y` a field of a structure that is read in place,
+    and `rest_x` the end of the bytes around `x`, where `x` has a size.
+
     `outer` is the scan of the structure around this one within the row (None for the row itself), `row` that of the
     whole row: its `constants` are fields around the rows, read once, and its `failures` counts cases without columns.
     `inner` has the scans of structures that were read in place, by field, `item` the code of `_`.
@@ -151,7 +155,7 @@ class WideScan(OutwardScan):
         self._read_raw(field, kind, into, path, type_name)
 
     def cut_out(self, into: str, stop: str = "") -> None:
-        """Emit a statement that notes where the bytes end, before padding is removed."""
+        """Emit `end_name = stop`, which notes where the bytes end, before padding is removed."""
         self.lines.add(f"end_{into} = {stop or f'at_{into} + len({into})'}")
 
     # One of several.
