@@ -33,6 +33,27 @@ seq: [{id: many, type: u1}, {id: pairs, type: pair, repeat: expr, repeat-expr: m
 types: {pair: {seq: [{id: key, type: u1}, {id: value, type: u1}]}}
 """
 
+TREE = """meta: {id: tree, endian: le}
+seq:
+  - {id: head, type: head}
+  - {id: rows, type: row, repeat: expr, repeat-expr: 3}
+  - {id: points, type: point, repeat: eos}
+types:
+  head: {seq: [{id: deep, type: deep}], types: {deep: {seq: [{id: b, type: u2}], instances: {up: {value: _parent}}}}}
+  row:
+    seq: [{id: n, type: u1}, {id: leaves, type: leaf(_root), repeat: expr, repeat-expr: n}]
+    instances: {first: {value: "_root.rows[0]"}, again: {pos: 0, type: head}}
+  leaf: {params: [{id: top, type: tree}], seq: [{id: v, type: u1}, {id: text, type: str, size: 2, encoding: ASCII}]}
+  point: {seq: [{id: x, type: u2}, {id: y, type: u2}]}
+"""
+TREES = {
+    "tree": TREE,
+    "bare": TREE.replace("id: tree", "id: bare")
+    .replace("leaf(_root)", "leaf")
+    .replace("params: [{id: top, type: tree}], ", ""),
+}
+"""Trees whose leaves are given the root, and whose leaves are not."""
+
 
 @pytest.fixture(scope="module")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
@@ -45,9 +66,16 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.fixture(scope="module")
-def every(cache: Path) -> Specification:
-    """The golden specifications in one extension module."""
-    return compile_ksy(specs.EVERY, native=True)
+def every(cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Specification:
+    """The golden specifications, and two of trees, in one extension module."""
+    folder = tmp_path_factory.mktemp("every")
+    for name, text in TREES.items():
+        (folder / f"{name}.ksy").write_text(text, encoding="utf-8")
+    (folder / "every.ksy").write_text(
+        f"meta: {{id: every, imports: [/{specs.EVERY.stem}, {', '.join(TREES)}]}}\nseq: [{{id: t, type: tree}}]\n",
+        encoding="utf-8",
+    )
+    return compile_ksy(folder / "every.ksy", imports=[specs.GOLDEN], native=True)
 
 
 @pytest.fixture
@@ -141,7 +169,9 @@ def test_an_extension_module_is_built_once_and_found_again(cache: Path, pairs: P
 
 
 @compiler
-def test_what_was_kept_is_used_only_for_the_same_files(cache: Path, tmp_path: Path) -> None:
+def test_what_was_kept_is_used_only_for_the_same_files(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "far").mkdir()
     (tmp_path / "outer.ksy").write_text("meta: {id: outer, imports: [inner]}\nseq: [{id: a, type: inner}]\n")
     (tmp_path / "far" / "inner.ksy").write_text("meta: {id: inner}\nseq: [{id: b, type: u1}]\n")
@@ -156,7 +186,14 @@ def test_what_was_kept_is_used_only_for_the_same_files(cache: Path, tmp_path: Pa
     assert again.to_arrow is not None
     assert [one.id for one in again.model.schemas["inner"].seq] == ["b"]
     (tmp_path / "far" / "inner.ksy").write_text("meta: {id: inner}\nseq: [{id: b, type: s1}]\n")
-    changed = compiled()
+
+    def build(text: str, folder: Path) -> Path:
+        raise extensions.NotBuiltError("it takes long")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(extensions, "build", build)
+        with pytest.warns(NativeWarning, match="it takes long"):
+            changed = compiled()
     assert changed.kept is None
     assert changed.read(b"\xff").a.b == -1
     (tmp_path / "inner.ksy").write_text("meta: {id: inner}\nseq: [{id: b, type: u1}]\n")  # found first
@@ -242,19 +279,6 @@ def test_a_text_with_other_words_is_refused(text: str) -> None:
         check_vocabulary(text)
 
 
-TREE = """meta: {id: tree, endian: le}
-seq:
-  - {id: head, type: head}
-  - {id: rows, type: row, repeat: expr, repeat-expr: 3}
-  - {id: points, type: point, repeat: eos}
-types:
-  head: {seq: [{id: deep, type: deep}], types: {deep: {seq: [{id: b, type: u2}], instances: {up: {value: _parent}}}}}
-  row:
-    seq: [{id: n, type: u1}, {id: leaves, type: leaf(_root), repeat: expr, repeat-expr: n}]
-    instances: {first: {value: "_root.rows[0]"}, again: {pos: 0, type: head}}
-  leaf: {params: [{id: top, type: tree}], seq: [{id: v, type: u1}, {id: text, type: str, size: 2, encoding: ASCII}]}
-  point: {seq: [{id: x, type: u2}, {id: y, type: u2}]}
-"""
 INPUT = b"\1\2" + b"\2\1AB\2CD" + b"\0" + b"\1\x09EF" + bytes(range(16))
 
 
@@ -273,19 +297,9 @@ def _parts(value: Any) -> list[Any]:
 
 
 @pytest.fixture(scope="module")
-def trees(cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Any]:
-    """How a tree is read whose leaves are given the root (`tree`), and one whose leaves are not (`bare`)."""
-    folder = tmp_path_factory.mktemp("trees")
-    bare = TREE.replace("leaf(_root)", "leaf").replace("params: [{id: top, type: tree}], ", "")
-    (folder / "tree.ksy").write_text(TREE, encoding="utf-8")
-    (folder / "bare.ksy").write_text(bare.replace("id: tree", "id: bare"), encoding="utf-8")
-    (folder / "both.ksy").write_text("meta: {id: both, imports: [tree, bare]}\nseq: [{id: t, type: tree}]\n")
-    both = compile_ksy(folder / "both.ksy", native=True)
-
-    def read(name: str) -> Any:
-        return getattr(specs.part(both, name).module, name.capitalize()).from_bytes
-
-    return read
+def trees(every: Specification) -> Callable[[str], Any]:
+    """What reads a tree of a specification."""
+    return lambda name: getattr(specs.part(every, name).module, name.capitalize()).from_bytes
 
 
 @compiler
