@@ -197,7 +197,8 @@ def _clp_s() -> Named:
     yield "directory", _empty_directory
     bomb = tiny(raw={"/schema_tree": bytes(1 << 20)}).build()
     yield "CLPS-501", Broken(_bytes(bomb), Limits(structure_size=1 << 16))
-    yield "CLPS-502", lambda folder: endless_schema()
+    steps = tuple((f"exhume.formats.clp_s.read.template.{name}", 2) for name in ("MAX_STEPS", "STEPS_PER_ENTRY"))
+    yield "CLPS-502", Broken(_bytes(endless_schema()), bounds=steps)
     yield from ((f"directory: {name}", lambda folder, files=files: tree(files)) for name, files in CASES.items())
     yield from ((name, _bytes(data)) for name, data in DAMAGED.items())
 
@@ -294,7 +295,7 @@ def describe(format: str, case: Broken, folder: Path) -> dict[str, Any]:
     None stands for the usual case: the number of findings if all are listed, those of `--quick` if they are the same.
     """
     # Files written here need not survive a power failure, and random names would not be the same twice.
-    quiet = patch("os.fsync"), patch("uuid.uuid4", counted_guids(1))
+    quiet = patch("os.fsync", lambda _: None), patch("uuid.uuid4", counted_guids(1))
     with chdir(folder), quiet[0], quiet[1], case.target(Path("archive")) as target:
         found = list(exhume.verify(target, format=format, limits=case.limits))
         quick = list(exhume.verify(target, format=format, limits=case.limits, quick=True))
