@@ -554,6 +554,18 @@ CASES = [
         {"(r.a, r.b, r.c, r.d, r.e)": (1, 5, 0x15, [1, 7, 3, 4], 15)},
     ),
     Case(
+        "bits_of_instances_without_pos",
+        "seq: [{id: a, type: b5}, {id: b, type: row}, {id: c, type: b4, if: i < 8}, {id: d, type: u1},\n"
+        "  {id: e, type: b2}]\n"
+        "instances: {i: {type: b3}, j: {type: row, repeat: expr, repeat-expr: 2}, k: {type: b7}, l: {type: u1}}\n"
+        "types: {row: {seq: [{id: x, type: b3}, {id: y, type: b7}]}}",
+        "1122335f97a4b5c6d7e8f9",
+        {
+            "(r.a, r.b.x, r.b.y, r.i, r.c, r.d, r.e)": (2, 1, 17, 0, 12, 0x5F, 2),
+            "[(x.x, x.y) for x in r.j], r.k, r.l": ([(2, 0x7A), (2, 0x2D)], 0x38, 0xD7),
+        },
+    ),
+    Case(
         "index_among_operators_of_repeat_until",
         "seq: [{id: a, type: u1, repeat: until, repeat-until: 9 - _index == 7}, {id: b, type: row, repeat: until,\n"
         "  repeat-until: _.x * _index == 12},\n"

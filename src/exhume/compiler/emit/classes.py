@@ -283,21 +283,26 @@ class ClassEmitter(Statements):
         self.placed, self.elsewhere = stream is None, stream is not None
         if keeps_order(self.type):
             lines.add("big = self._big")
-        self.counts = self.type.root.model.shares
-        if self.counts:  # the instance begins at a byte, and no unread bits of its last byte are left
-            lines.add("io.left = 0")
-        if field.repeat and bit_order(field.value_kind) is not None:
-            self.loose = True
-        self.align()
+        self._begin_bits(field, begins=position is not None)
         self.read_field(field, self.local(field))
         if not moving and lines.lines[-1].startswith(f"{'    ' * lines.depth}at += "):
             lines.lines.pop()  # nothing uses the position after the instance
         if self.counts:
-            lines.add("io.left = 0")
+            lines.add("io.left = -bit % 8" if position is None else "io.left = 0")
         self.loose = self.counts = False
         if moving:
             lines.add("io.at = resume" if position is not None else "io.at = at")
         self.placed = self.elsewhere = False
+
+    def _begin_bits(self, field: Field, *, begins: bool) -> None:
+        """Emit the first bit of an instance: that of a byte if it `begins` at a position, else the next unread one."""
+        self.counts = self.type.root.model.shares
+        if bit_order(field.value_kind) is not None and (field.repeat or (self.counts and not begins)):
+            self.loose = True
+        if self.counts:
+            self.lines.add(*(["io.left = 0", "bit = at * 8"] if begins else ["bit = at * 8 - io.left"]))
+        else:
+            self.align()
 
     def read_instance(self, field: Field) -> None:
         """Emit statements that read an instance at its position. Raises `UnsupportedError` for one without `pos`."""

@@ -74,9 +74,9 @@ class Code(CodeContext):
         if len(code) > refusal.EXPRESSION or self.module.written > refusal.EXPRESSIONS_AS_CODE:
             raise UnsupportedError("an expression that grows without end")
         if placed and not model.drifting.isdisjoint(words(expr)):  # an instance in it reads here, and moves the stream
-            self.lines.add(
-                f"asked{self.asked} = {code}", "at = io.at", *(["bit = at * 8"] if self.loose or self.counts else [])
-            )
+            self.lines.add(f"asked{self.asked} = {code}", "at = io.at")
+            if self.loose or self.counts:
+                self.lines.add("bit = at * 8 - io.left" if model.shares else "bit = at * 8")
             code, self.asked = f"asked{self.asked}", self.asked + 1
         return code
 

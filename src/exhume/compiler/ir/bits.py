@@ -32,11 +32,18 @@ def shares_bytes(types: Iterable[Type]) -> bool:
     for type in types:
         # Bits may be unread before the structure, or after one element of a list of such structures.
         for field, before in zip(type.seq, unread_before(type), strict=False):
-            if is_inline(field) and (
-                before or any(unread_before(one.type)[-1] for one in structures(field.value_kind))
-            ):
+            if _may_share(field, before):
                 return True
+        # Instances without a position continue where reading is, after the fields or after each other.
+        drifting = [one for one in type.instances.values() if one.value is None and "pos" not in one.raw]
+        if any(bit_order(one.value_kind) is not None or _may_share(one, unread_before(type)[-1]) for one in drifting):
+            return True
     return False
+
+
+def _may_share(field: Field, before: bool) -> bool:
+    """Return whether structures of a field may start within a byte; `before`: bits before it may be unread."""
+    return is_inline(field) and (before or any(unread_before(one.type)[-1] for one in structures(field.value_kind)))
 
 
 def unread_before(type: Type) -> list[bool]:
