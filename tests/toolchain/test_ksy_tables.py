@@ -248,6 +248,19 @@ def test_nothing_is_repeated(tmp_path: Path) -> None:
         specification.batches(b"\1X", "events")
 
 
+@pytest.mark.parametrize("form", ["parquet", "arrow", "csv", "jsonl"])
+def test_a_list_without_elements_is_exported(tmp_path: Path, exhume_cli: Any, form: str) -> None:
+    text = "meta: {id: one}\nseq: [{id: rows, type: row, repeat: eos}]\ntypes: {row: {seq: [{id: x, type: u1}]}}"
+    compiled(text, tmp_path)
+    file, out = tmp_path / "file.bin", tmp_path / "out"
+    file.touch()
+    ran = exhume_cli("export", "--ksy", tmp_path / "one.ksy", "--path", "rows", "--to", form, "-o", out, file)
+    assert ran.code == 0, ran.err
+    if form == "parquet":
+        table = importlib.import_module("pyarrow.parquet").read_table(out)
+        assert (table.num_rows, table.schema.names) == (0, ["x"])
+
+
 INFLATED = """
 meta: {id: one, endian: le}
 seq: [{id: rows, type: row, repeat: eos}]

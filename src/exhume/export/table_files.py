@@ -281,8 +281,8 @@ class ParquetFile(TableFile):
             self.flush()
 
     def flush(self) -> None:
-        """Write the batches that were kept as a row group, in the background."""
-        if self._held:
+        """Write the batches that were kept as a row group, in the background; a row group has rows."""
+        if self._rows:
             self.background.submit(self._put, self.pa.Table.from_batches(self._held, self.schema))
         self._held, self._rows, self.gathered = [], 0, 0
 
