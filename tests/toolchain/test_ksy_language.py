@@ -566,6 +566,15 @@ CASES = [
         },
     ),
     Case(
+        "eof_between_bits_of_instances",
+        "seq: [{id: a, type: u1}]\n"
+        "instances: {i: {pos: 0, type: b4, repeat: until, repeat-until: _io.eof},\n"
+        "  j: {pos: 1, type: b2, repeat: until, repeat-until: _io.eof},\n"
+        "  k: {pos: 1, type: b5, valid: {expr: not _io.eof}}, l: {pos: 1, type: b8, valid: {expr: _io.eof}}}",
+        "12e4",
+        {"(list(r.i), list(r.j), r.k, r.l)": ([1, 2, 14, 4], [3, 2, 1, 0], 28, 0xE4)},
+    ),
+    Case(
         "index_among_operators_of_repeat_until",
         "seq: [{id: a, type: u1, repeat: until, repeat-until: 9 - _index == 7}, {id: b, type: row, repeat: until,\n"
         "  repeat-until: _.x * _index == 12},\n"

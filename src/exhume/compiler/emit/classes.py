@@ -69,8 +69,12 @@ class ClassEmitter(Statements):
         With `elsewhere`, expressions still mean the structure's own stream: only its object has the number of unread
         bits of its last byte (`_io.left`), while `bit` belongs to the stream that is being read.
         """
-        left = "not self._io.left and " if self.elsewhere and self.counts else ""
-        return f"{left}{at} >= {end}" if self.elsewhere else super().at_end(at, end)
+        left = ""
+        if self.elsewhere:
+            left = "not self._io.left and " if self.counts else ""
+        elif self.placed and (self.counts or self.loose):
+            left = "bit % 8 == 0 and "
+        return f"{left}{super().at_end(at, end)}"
 
     strays = True  # `pos` may be past the end of the stream
 
@@ -297,7 +301,8 @@ class ClassEmitter(Statements):
     def _begin_bits(self, field: Field, *, begins: bool) -> None:
         """Emit the first bit of an instance: that of a byte if it `begins` at a position, else the next unread one."""
         self.counts = self.type.root.model.shares
-        if bit_order(field.value_kind) is not None and (field.repeat or (self.counts and not begins)):
+        one_by_one = field.repeat or "valid" in field.raw or (self.counts and not begins)
+        if bit_order(field.value_kind) is not None and one_by_one:
             self.loose = True
         if self.counts:
             self.lines.add(*(["io.left = 0", "bit = at * 8"] if begins else ["bit = at * 8 - io.left"]))
