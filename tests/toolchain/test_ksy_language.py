@@ -566,6 +566,23 @@ CASES = [
         },
     ),
     Case(
+        "bits_of_elements_of_instances",
+        "seq: [{id: a, type: u1}]\n"
+        "instances: {i: {pos: 0, type: half, repeat: expr, repeat-expr: 3}, k: {pos: 0, type: u1},\n"
+        "  j: {pos: 1, type: {switch-on: _index, cases: {1: half, _: b3}}, repeat: expr, repeat-expr: 3},\n"
+        "  l: {pos: 1, type: {switch-on: a, cases: {0: half, _: b3}}}}\n"
+        "types: {half: {seq: [{id: x, type: b4}]}}",
+        "12e45a",
+        {"([one.x for one in r.i], r.k, r.j[0], r.j[1].x, r.j[2], r.l)": ([1, 2, 14], 18, 7, 2, 1, 7)},
+    ),
+    Case(
+        "bits_before_structures_of_a_choice",
+        "seq: [{id: i, type: {switch-on: _index, cases: {0: b3, _: sub}}, repeat: expr, repeat-expr: 3},\n"
+        "  {id: z, type: b5}]\ntypes: {sub: {seq: [{id: x, type: b4}, {id: y, type: b4}]}}",
+        "12e45a",
+        {"(r.i[0], [(one.x, one.y) for one in r.i[1:]], r.z)": (0, [(9, 7), (2, 2)], 26)},
+    ),
+    Case(
         "eof_between_bits_of_instances",
         "seq: [{id: a, type: u1}]\n"
         "instances: {i: {pos: 0, type: b4, repeat: until, repeat-until: _io.eof},\n"

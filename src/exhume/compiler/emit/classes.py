@@ -11,7 +11,7 @@ from exhume.compiler.emit.shared import import_lines
 from exhume.compiler.emit.statements import Statements
 from exhume.compiler.emit.text import ATOM, BINDS, Lines, kept_as, literal, member, safe, written_doc
 from exhume.compiler.front import expressions as ex
-from exhume.compiler.front.kinds import Structure, Switch, structures
+from exhume.compiler.front.kinds import Bits, Structure, Switch, structures
 from exhume.compiler.front.model import Field, Type
 from exhume.compiler.ir.bits import bit_order
 from exhume.compiler.ir.needs import is_position, keeps_order, keeps_run, without_rest
@@ -301,8 +301,8 @@ class ClassEmitter(Statements):
     def _begin_bits(self, field: Field, *, begins: bool) -> None:
         """Emit the first bit of an instance: that of a byte if it `begins` at a position, else the next unread one."""
         self.counts = self.type.root.model.shares
-        one_by_one = field.repeat or "valid" in field.raw or (self.counts and not begins)
-        if bit_order(field.value_kind) is not None and one_by_one:
+        alone = isinstance(field.value_kind, Bits) and not field.repeat and "valid" not in field.raw
+        if bit_order(field.value_kind) is not None and not (alone and (begins or not self.counts)):
             self.loose = True
         if self.counts:
             self.lines.add(*(["io.left = 0", "bit = at * 8"] if begins else ["bit = at * 8 - io.left"]))

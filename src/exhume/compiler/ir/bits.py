@@ -22,8 +22,8 @@ def bit_order(kind: Kind) -> bool | None:
 
 
 def is_inline(field: Field) -> bool:
-    """Return whether a field is a structure read from the stream around it, not from one of its own."""
-    own = not {"size", "terminator", "process", "pos"}.isdisjoint(field.raw) or field.to_end
+    """Return whether a field is a structure read from a stream that others read as well, not from one of its own."""
+    own = not {"size", "terminator", "process"}.isdisjoint(field.raw) or field.to_end
     return field.value is None and not own and any(True for _ in structures(field.value_kind))
 
 
@@ -34,16 +34,26 @@ def shares_bytes(types: Iterable[Type]) -> bool:
         for field, before in zip(type.seq, unread_before(type), strict=False):
             if _may_share(field, before):
                 return True
-        # Instances without a position continue where reading is, after the fields or after each other.
-        drifting = [one for one in type.instances.values() if one.value is None and "pos" not in one.raw]
-        if any(bit_order(one.value_kind) is not None or _may_share(one, unread_before(type)[-1]) for one in drifting):
-            return True
+        for field in type.instances.values():
+            # An instance without a position continues where reading is, after the fields or after another instance.
+            drifts = field.value is None and "pos" not in field.raw
+            if drifts and (bit_order(field.value_kind) is not None or _may_share(field, unread_before(type)[-1])):
+                return True
+            if field.repeat and _may_share(field, False):
+                return True
     return False
 
 
 def _may_share(field: Field, before: bool) -> bool:
-    """Return whether structures of a field may start within a byte; `before`: bits before it may be unread."""
-    return is_inline(field) and (before or any(unread_before(one.type)[-1] for one in structures(field.value_kind)))
+    """Return whether structures of a field, or what follows them, may start within a byte.
+
+    `before`: bits before the field may be unread.
+    """
+    if not is_inline(field):
+        return False
+    # In a list, a structure may follow bits, which another case of the choice is.
+    before = before or (field.repeat is not None and bit_order(field.value_kind) is not None)
+    return before or any(unread_before(one.type)[-1] for one in structures(field.value_kind))
 
 
 def unread_before(type: Type) -> list[bool]:

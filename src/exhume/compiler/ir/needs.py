@@ -404,8 +404,8 @@ class _BitStates:
             states = self.field(field, states)
             seen |= states
         for field in type.instances.values():
-            if field.value is None and "pos" not in field.raw:
-                self.field(field, seen)
+            if field.value is None:
+                self.field(field, {None} if "pos" in field.raw else seen)
         self.changed |= not states <= self.ends[type, begin]
         self.ends[type, begin] |= states
 
