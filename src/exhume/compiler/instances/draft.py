@@ -5,7 +5,7 @@ are not known yet.  If a value turns out not to fit, such as a length before the
 of variables (`Key`) that make the expression right.  They are pinned, and the next pass starts with them.
 
 Words: a value is pinned if a correction requires it, placed if a position in this pass depends on it, settled if
-other fields determine its bytes; a stream is stiff if its size is taken as stated.
+other fields determine its bytes; a stream is in `with_stated_size` if its size is taken as stated.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Draft(Solver):
     """
 
     virtual: int
-    """Last position that `fresh` returned."""
+    """Last position that `position_apart` returned."""
 
     def __init__(
         self, type: Type, chance: RandomChoices, arguments: list[Any] | None, uses: dict[Field, FieldUse]
@@ -60,20 +60,20 @@ class Draft(Solver):
         self.given = arguments
         self.uses = uses
         # These last over all passes; paths are those of fields, "" for the root.
-        self.drawn: dict[tuple[str, str], Any] = {}  # see `memo`
+        self.drawn: dict[tuple[str, str], Any] = {}  # see `drawn_once`
         self.pins: Solution = {}  # values that a correction requires
         self.sizes: dict[str, int] = {}  # sizes of streams, by path
-        self.stiff: set[str] = set()  # streams whose size is taken as stated
-        self.tails: dict[str, int] = {}  # see `touch`
+        self.with_stated_size: set[str] = set()  # streams whose size is taken as stated
+        self.used_from_end: dict[str, int] = {}  # see `note_used`
         self.failed: dict[str, int] = {}  # failed corrections, by path
-        self.waited = 0  # failed passes in sequence that were followed by corrections only
-        self.missed = 0  # how often a value was drawn again
+        self.corrected_passes = 0  # failed passes in sequence that were followed by corrections only
+        self.redrawings = 0  # how often values were drawn again
         self.small = False  # whether to draw small values: after many attempts without result
         self.begin()
 
     def begin(self) -> None:
         """Forget the results of the pass before; pinned values and sizes stay."""
-        self.cells: dict[int, int] = {}  # the bytes that are known, by offset
+        self.byte_at: dict[int, int] = {}  # the bytes that are known, by offset
         self.changed: bool = False  # whether a correction was made, so that another pass is needed
         self.virtual = OPEN * 8  # after all positions in streams, also in those whose size is taken to be `OPEN`
         self.placed_now: set[Key] = set()
@@ -81,8 +81,8 @@ class Draft(Solver):
         self.settled: set[str] = set()  # paths of fields whose bytes were known before they were read
         self.raws: dict[str, Raw] = {}  # fields of bytes, by path
         self.owners: dict[tuple[int, int], str] = {}  # path of the first field with this start and size
-        self.reasons: dict[str, tuple[ex.Expr, Scope]] = {}  # conditions of optional fields that exist, by path
-        self.sizers: dict[str, tuple[ex.Expr, Scope]] = {}  # expressions of sizes, by path
+        self.conditions: dict[str, tuple[ex.Expr, Scope]] = {}  # conditions of optional fields that exist, by path
+        self.size_exprs: dict[str, tuple[ex.Expr, Scope]] = {}  # expressions of sizes, by path
         self.starts: dict[tuple[str, str], list[int]] = {}
         """Offsets of structures, by path of the stream and name of the type: positions may refer to these
         (`chosen_place`).
@@ -94,7 +94,7 @@ class Draft(Solver):
         self.depth = 0
         self.read = 0  # structures read in this pass
 
-    def memo(self, path: str, of: str, draw: Callable[[], Any]) -> Any:
+    def drawn_once(self, path: str, of: str, draw: Callable[[], Any]) -> Any:
         """Return the value that `draw` returned for `path` and the purpose `of` when it was first requested."""
         key = (path, of)
         if key not in self.drawn:
@@ -184,7 +184,7 @@ class Draft(Solver):
         self.resize(stream.path, size)
         return True
 
-    def ask(self, expr: ex.Expr, one: Field, scope: Scope) -> Any:
+    def required(self, expr: ex.Expr, one: Field, scope: Scope) -> Any:
         """Return the value of an expression.  Raises `RetryError`, with the variables it depends on, if it has none."""
         try:
             return self.value(expr, scope)
@@ -202,24 +202,24 @@ class Draft(Solver):
 
     # Extents.
 
-    def touch(self, stream: Stream, start: int, stop: int) -> None:
+    def note_used(self, stream: Stream, start: int, stop: int) -> None:
         """Note that the bytes `[start, stop)` of a stream are used: it has to contain them.
 
-        `tails` has the number of used bytes counted from the end of each stream, `high` those from its start.
+        `used_from_end` has the number of used bytes counted from the end of each stream, `high` those from its start.
         """
         first, last = start - stream.base, stop - stream.base
-        tail = self.tails.get(stream.path, 0)
+        tail = self.used_from_end.get(stream.path, 0)
         # The position was computed from the end of a stream whose size is not known yet.
         if first > OPEN - FAR:
-            self.tails[stream.path] = max(tail, OPEN - first)
+            self.used_from_end[stream.path] = max(tail, OPEN - first)
         elif stream.size is None or first < stream.size - tail:
             stream.high = max(stream.high, last)
 
-    def natural(self, stream: Stream) -> int:
+    def needed_size(self, stream: Stream) -> int:
         """Return the size in bytes that the content of a stream needs."""
-        return stream.high + self.tails.get(stream.path, 0)
+        return stream.high + self.used_from_end.get(stream.path, 0)
 
-    def room(self, stream: Stream, at: int, size: int) -> bool:
+    def has_space(self, stream: Stream, at: int, size: int) -> bool:
         """Return whether `size` bytes are available at `at`; if not, the stream will be longer in the next pass.
 
         Raises `RetryError` if its size cannot change, or the position is out of bounds.
@@ -228,12 +228,12 @@ class Draft(Solver):
         if at < stream.base or size > LARGEST or LARGEST < at - stream.base < OPEN - FAR:
             raise RetryError([("value", stream.path)])
         if at + size <= stream.end:
-            self.touch(stream, at, at + size)
+            self.note_used(stream, at, at + size)
             return True
         self.grow(stream, at + size - stream.base)
         return False
 
-    def fresh(self) -> int:
+    def position_apart(self) -> int:
         """Return a position for bytes without a place yet: it is after all others, and far from them."""
         self.virtual += 8 * OPEN
         return self.virtual

@@ -58,10 +58,11 @@ class InstanceBuilder(Structures):
     """Draws one instance of a type, in passes until everything fits.
 
     Inherited from `Draft`: `drawn` has drawn values by path and purpose, `pins` those that corrections require, `sizes`
-    the sizes of streams by path ("": the instance); `natural` is the size that the content of a stream needs.
-    `reasons` and `sizers` have the conditions and sizes of fields by path, with their context, and `variables` returns
-    what these depend on.  `changed`: a correction was made in this pass; `waited` counts failed passes in sequence that
-    were only followed by corrections, `missed` the redrawings.  `memo` returns what was drawn before, or draws it.
+    the sizes of streams by path ("": the instance); `needed_size` is the size that the content of a stream needs.
+    `conditions` and `size_exprs` have the conditions and sizes of fields by path, with their context, and `variables`
+    returns what these depend on.  `changed`: a correction was made in this pass; `corrected_passes` counts failed
+    passes in sequence that were only followed by corrections, `redrawings` how often values were drawn again.
+    `drawn_once` returns what was drawn before, or draws it.
     """
 
     def instance_of(self) -> DrawnInstance:
@@ -70,8 +71,8 @@ class InstanceBuilder(Structures):
             self.drawn.clear()
             self.pins.clear()
             self.sizes.clear()
-            self.stiff.clear()
-            self.tails.clear()
+            self.with_stated_size.clear()
+            self.used_from_end.clear()
             self.failed.clear()
             # Small values have fewer constraints between them.
             self.small: bool = attempt > ATTEMPTS // 2
@@ -91,16 +92,16 @@ class InstanceBuilder(Structures):
             arguments = self.parameters()
             root = self.draw_root(arguments)
         except RetryError as error:
-            self.again(error.keys)
+            self.correct_or_redraw(error.keys)
             return None
         except NotYetError:
-            self.again([])
+            self.correct_or_redraw([])
             return None
         except BrokenError as error:
-            self.again([("value", error.path)])
+            self.correct_or_redraw([("value", error.path)])
             return None
         # Nothing may have changed in a pass that counts.
-        self.waited = 0
+        self.corrected_passes = 0
         if self.changed or root.size is None:
             return None
         if root.size > LARGEST:
@@ -119,8 +120,8 @@ class InstanceBuilder(Structures):
         self.streams[""] = root
         self.fields(node, 0)
         self.instances(node)
-        if self.natural(root) > self.sizes.get("", -1):
-            self.resize("", self.natural(root))
+        if self.needed_size(root) > self.sizes.get("", -1):
+            self.resize("", self.needed_size(root))
         return root
 
     def reread(self, data: bytes, arguments: list[Any]) -> DrawnInstance | None:
@@ -136,14 +137,14 @@ class InstanceBuilder(Structures):
             return None
         return DrawnInstance(data, tuple(arguments), reader.rules, reader.sums)
 
-    def again(self, keys: list[Key]) -> None:
+    def correct_or_redraw(self, keys: list[Key]) -> None:
         """Draw the values of `keys` again; but if something was corrected in this pass, first see whether that is
         enough.
         """
-        if self.changed and self.waited < WAITED:  # corrections alone may not end
-            self.waited += 1
+        if self.changed and self.corrected_passes < WAITED:  # corrections alone may not end
+            self.corrected_passes += 1
         else:
-            self.waited: int = 0
+            self.corrected_passes: int = 0
             self.redraw(keys)
 
     def redraw(self, keys: list[Key]) -> None:
@@ -151,7 +152,7 @@ class InstanceBuilder(Structures):
 
         If none of them was drawn, the value of any key is forgotten.
         """
-        self.stiff.clear()
+        self.with_stated_size.clear()
         self.failed.clear()
         paths = {path for _, path in self.related(keys)}
         for path in paths:
@@ -174,15 +175,17 @@ class InstanceBuilder(Structures):
 
         Every fourth time, instead those of the conditions of optional fields around them, which may then be absent.
         """
-        self.missed += 1
-        if self.missed % 4 == 0:
-            return [key for path in self.above(keys) for key in self.variables(*self.reasons[path])] or keys
-        sized = [path for _, path in keys if path in self.sizers]
-        return keys + [key for path in sized for key in self.variables(*self.sizers[path])]
+        self.redrawings += 1
+        if self.redrawings % 4 == 0:
+            return [key for path in self.above(keys) for key in self.variables(*self.conditions[path])] or keys
+        sized = [path for _, path in keys if path in self.size_exprs]
+        return keys + [key for path in sized for key in self.variables(*self.size_exprs[path])]
 
     def above(self, keys: list[Key]) -> list[str]:
         """Return the paths of the optional fields that contain any of these values."""
-        return [path for path in self.reasons if any(held == path or held.startswith(path + ".") for _, held in keys)]
+        return [
+            path for path in self.conditions if any(held == path or held.startswith(path + ".") for _, held in keys)
+        ]
 
     def parameters(self) -> list[Any]:
         """Return the parameters of the type: those of the caller, or drawn ones."""
@@ -194,15 +197,17 @@ class InstanceBuilder(Structures):
         """Draw a parameter, from the values that its uses suggest."""
         kind = one.value_kind
         if isinstance(kind, Sequence):
-            count = self.memo(one.id, "count", lambda: self.chance.integer(0, 4))
+            count = self.drawn_once(one.id, "count", lambda: self.chance.integer(0, 4))
             inner = kind.of
-            return [self.memo(f"{one.id}[{i}]", one.where, lambda: self.some(one, inner)) for i in range(count)]
-        return self.memo(one.id, one.where, lambda: self.some(one, kind))
+            return [
+                self.drawn_once(f"{one.id}[{i}]", one.where, lambda: self.draw_value(one, inner)) for i in range(count)
+            ]
+        return self.drawn_once(one.id, one.where, lambda: self.draw_value(one, kind))
 
-    def some(self, one: Field, kind: Kind) -> Any:
+    def draw_value(self, one: Field, kind: Kind) -> Any:
         """Draw a value of a parameter. Raises `UnsupportedError` for a kind that cannot be drawn."""
         if isinstance(kind, (Integer, Bits)):
-            return self.some_number(one, *limits(kind), kind, None, None)
+            return self.draw_number(one, *limits(kind), kind, None, None)
         if kind == SimpleKind("bool"):
             return self.chance.choice([False, True])
         if kind == TEXT:

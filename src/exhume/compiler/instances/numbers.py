@@ -3,7 +3,7 @@
 Parameters: `one` is the field that is drawn, `node` the structure that it is in, `scope` the context of its expressions
 (with its path and offset), `stream` the bytes that it is in, `low` and `high` the bounds of a number, both included.
 
-Inherited from `draft`: `chance` draws; `uses` has how expressions use a field; `ask` returns the value of an
+Inherited from `draft`: `chance` draws; `uses` has how expressions use a field; `required` returns the value of an
 expression, and raises `RetryError` where `value` raises `UnknownError`; `failed` counts failed corrections by path.
 `small`: draw small values; `changed`: another pass is needed.  A key is a variable: a word and a path.
 """
@@ -38,7 +38,7 @@ MOST_FAILED = 4
 class Numbers(Draft):
     """Draws numbers, and checks whether drawn values meet their rules."""
 
-    def some_number(
+    def draw_number(
         self,
         one: Field | None,
         low: int,
@@ -61,7 +61,7 @@ class Numbers(Draft):
             if low > high:
                 raise RetryError([*self.rule_variables(one, scope), ("value", scope.path)])
             if "expr" in rules_of(one):
-                test = self.tested(one, scope, node)
+                test = self.rule_test(one, scope, node)
         use = self.uses.get(one, FieldUse()) if one is not None else FieldUse()
         near = [number for number in _remarkable(use, one, kind) if low <= number <= high]
         # The index of the element that contains the number is the last one in its path.
@@ -69,7 +69,7 @@ class Numbers(Draft):
         last_before = int(indexes[-1]) - 1 if indexes else MOST_INDEX
         # Draw a few times, then try the known candidates in order.
         for _ in range(DRAWINGS):
-            value = self.any_number(use, near, low, high, last_before)
+            value = self.draw_between(use, near, low, high, last_before)
             if test(value):
                 return value
         fitting = [number for number in (low, *near, high) if test(number)]
@@ -77,7 +77,7 @@ class Numbers(Draft):
             raise RetryError([] if scope is None or one is None else self.rule_variables(one, scope))
         return self.chance.choice(fitting)
 
-    def any_number(self, use: FieldUse, near: list[int], low: int, high: int, last_before: int) -> int:
+    def draw_between(self, use: FieldUse, near: list[int], low: int, high: int, last_before: int) -> int:
         """Return a number of [low, high]: small if it is a count, near the constants that expressions compare it with.
 
         An index of another element is at most `last_before`, the number of the element before the current one.
@@ -115,12 +115,12 @@ class Numbers(Draft):
                 if isinstance(kind, (Integer, Bits)) and kind.enum is not None:
                     return low, high, sorted(number for number in kind.enum.values if low <= number <= high)
             elif rule == "any-of":
-                return low, high, [int(self.ask(choice, one, scope)) for choice in rule_value]
+                return low, high, [int(self.required(choice, one, scope)) for choice in rule_value]
             elif rule == "eq":
-                return low, high, [int(self.ask(rule_value, one, scope))]
+                return low, high, [int(self.required(rule_value, one, scope))]
             elif rule in ("min", "max"):
                 here = Scope(scope.node, scope.at, None, scope.index, scope.path)  # `_` has no value yet
-                bound = self.ask(rule_value, one, here)
+                bound = self.required(rule_value, one, here)
                 low, high = (max(low, bound), high) if rule == "min" else (low, min(high, bound))
         return low, high, None
 
@@ -130,7 +130,7 @@ class Numbers(Draft):
         rule_value = [rule for key, rule in rules_of(one).items() if key not in ("any-of", "in-enum")]
         return [key for rule in rule_value for key in self.variables(rule, scope)]
 
-    def tested(self, one: Field, scope: Scope, node: Node | None) -> Callable[[int], bool]:
+    def rule_test(self, one: Field, scope: Scope, node: Node | None) -> Callable[[int], bool]:
         """Return a test whether a number passes the expression of `valid`."""
         expr = rules_of(one)["expr"]
 
@@ -147,18 +147,18 @@ class Numbers(Draft):
 
         return test
 
-    def some_float(self, kind: SimpleKind) -> float:
+    def draw_float(self, kind: SimpleKind) -> float:
         """Return a random float: mostly one of a few remarkable ones."""
         nice = self.chance.choice([0.0, 1.0, -1.5, 1e-9, 1e9, float("inf"), float("nan"), None])
         if nice is None:  # any float; most of 8 bytes do not fit 4
             return float(struct.unpack("<d", self.chance.data(8))[0]) if kind.size == 8 else 0.25
         return nice
 
-    def some_stored(self, one: Field, kind: Integer | SimpleKind, scope: Scope, stream: Stream) -> Any:
+    def draw_stored(self, one: Field, kind: Integer | SimpleKind, scope: Scope, stream: Stream) -> Any:
         """Return a random value of a stored number."""
         if isinstance(kind, Integer):
-            return self.some_number(one, *limits(kind), kind, scope, stream)
-        return self.some_float(kind)
+            return self.draw_number(one, *limits(kind), kind, scope, stream)
+        return self.draw_float(kind)
 
     def check(self, one: Field, value: Any, scope: Scope, at: int) -> None:
         """Check a drawn value against the rules of its field.

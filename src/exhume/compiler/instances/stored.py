@@ -6,13 +6,14 @@ Parameters: `one` is the field that is drawn, `node` the structure that it is in
 (with its path and offset), `stream` the bytes that it is in, `at` an offset, `raw` a field of bytes, `low` and `high`
 the bounds of a number, both included.
 
-Inherited from `draft`: `memo(path, purpose, draw)` returns what was drawn before, or draws it; `drawn` has it all;
-`chance` draws.  A key is a variable: a word and a path.  `pins` has values that a correction requires, by key; `cells`
-the known bytes by offset; `settled` the paths whose bytes were known before; `raws` the fields of bytes by path, and
-`owners` the path of the first by start and size; `uses` how expressions use a field; `sizes` the sizes of streams by
-path.  `room` returns whether bytes fit their stream, which is longer in the next pass if not; `fresh` is an offset
-apart from all others; `fix_up` corrects values so that an expression is right; `ask` is its value.  `failed` counts
-failed corrections by path.  `small`: draw small values; `changed`: another pass is needed.
+Inherited from `draft`: `drawn_once(path, purpose, draw)` returns what was drawn before, or draws it; `drawn` has it
+all; `chance` draws.  A key is a variable: a word and a path.  `pins` has values that a correction requires, by key;
+`byte_at` the known bytes by offset; `settled` the paths whose bytes were known before; `raws` the fields of bytes by
+path, and `owners` the path of the first by start and size; `uses` how expressions use a field; `sizes` the sizes of
+streams by path.  `has_space` returns whether bytes fit their stream, which is longer in the next pass if not;
+`position_apart` is an offset apart from all others; `fix_up` corrects values so that an expression is right; `required`
+is its value.  `failed` counts failed corrections by path.  `small`: draw small values; `changed`: another pass is
+needed.
 """
 
 from __future__ import annotations
@@ -31,16 +32,16 @@ from exhume.compiler.ir.fixed import shifted
 
 
 class StoredValues(Numbers):
-    """Draws stored values, and keeps them by their offset in `cells`."""
+    """Draws stored values, and keeps them by their offset in `byte_at`."""
 
     def store(self, at: int, data: bytes) -> None:
         """Set bytes that are not known yet."""
         for offset, byte in enumerate(data):
-            self.cells.setdefault(at + offset, byte)
+            self.byte_at.setdefault(at + offset, byte)
 
-    def there(self, at: int, size: int) -> bytes | None:
-        """Return the `size` bytes at `at`, None unless all of them are known (stored in `cells`)."""
-        found = [self.cells.get(at + offset) for offset in range(size)]
+    def known_bytes(self, at: int, size: int) -> bytes | None:
+        """Return the `size` bytes at `at`, None unless all of them are known (stored in `byte_at`)."""
+        found = [self.byte_at.get(at + offset) for offset in range(size)]
         return None if any(byte is None for byte in found) else bytes(byte for byte in found if byte is not None)
 
     def number(self, one: Field, kind: Integer | SimpleKind, scope: Scope, stream: Stream) -> tuple[Any, int]:
@@ -49,18 +50,18 @@ class StoredValues(Numbers):
         A value in `pins`, which a solution requires, is taken if it fits.
         """
         at, path = scope.at, scope.path
-        fits = self.room(stream, at, kind.size)  # False: the stream will be longer in the next pass
-        data = self.there(at, kind.size) if fits else None
+        fits = self.has_space(stream, at, kind.size)  # False: the stream will be longer in the next pass
+        data = self.known_bytes(at, kind.size) if fits else None
         if data is not None:
             self.settled.add(path)
         else:
             value = self.pins.get(("value", path))
             if value is None or (isinstance(kind, Integer) and not in_range(kind, value)):
-                value = self.memo(path, one.where, lambda: self.some_stored(one, kind, scope, stream))
+                value = self.drawn_once(path, one.where, lambda: self.draw_stored(one, kind, scope, stream))
             data = packed(kind, value)
             if fits:
                 self.store(at, data)  # some of the bytes may be known already: these stay
-                data = bytes(self.cells[at + offset] for offset in range(kind.size))
+                data = bytes(self.byte_at[at + offset] for offset in range(kind.size))
         if not one.repeat:
             self.known[path] = scope.node, one.id
         return unpacked(kind, data), at + kind.size
@@ -70,9 +71,9 @@ class StoredValues(Numbers):
         stream = node.stream
         widths = [one.value_kind.width for one in run if isinstance(one.value_kind, Bits)]
         size = -(-sum(widths) // 8)
-        fits = self.room(stream, at, size)
+        fits = self.has_space(stream, at, size)
         # Bits that were given are read; others are drawn field by field, and stored together.
-        data = self.there(at, size) if fits else None
+        data = self.known_bytes(at, size) if fits else None
         order: Literal["big", "little"] = "little"
         if isinstance(run[0].value_kind, Bits) and run[0].value_kind.big:
             order = "big"
@@ -96,13 +97,13 @@ class StoredValues(Numbers):
         """Return the value of a field of bits: one that a solution requires (`pins`) if it fits, else a drawn one."""
         value = self.pins.get(("value", scope.path))
         if value is None or not in_range(kind, value):
-            draw = partial(self.some_number, one, *limits(kind), kind, scope, stream)
-            value = self.memo(scope.path, one.where, draw)
+            draw = partial(self.draw_number, one, *limits(kind), kind, scope, stream)
+            value = self.drawn_once(scope.path, one.where, draw)
         return int(value)
 
     def fixed(self, one: Field, scope: Scope, stream: Stream, wanted: bytes) -> tuple[Any, int]:
         """Store constant bytes."""
-        if self.room(stream, scope.at, len(wanted)):
+        if self.has_space(stream, scope.at, len(wanted)):
             self.store(scope.at, wanted)
         return Raw(scope.at, len(wanted), scope.path, one, scope), scope.at + len(wanted)
 
@@ -115,9 +116,9 @@ class StoredValues(Numbers):
         if one.size is None:
             size = self.length(one, scope) if stream.size is None else max(0, stream.end - at)
         else:
-            size = self.ask(one.size, one, scope)
-            # The size has to fit bytes that are required (`special`); else it is corrected.
-            special = self.special(one, scope, size)
+            size = self.required(one.size, one, scope)
+            # The size has to fit bytes that are required (`wanted_bytes`); else it is corrected.
+            special = self.wanted_bytes(one, scope, size)
             if not isinstance(size, int) or not 0 <= size <= LARGEST or (special is not None and len(special) != size):
                 few = self.length(one, scope) if special is None else len(special)
                 if self.fix_up(one.size, scope, few):
@@ -125,9 +126,9 @@ class StoredValues(Numbers):
                 elif not isinstance(size, int) or not 0 <= size <= LARGEST:
                     raise RetryError(list(self.variables(one.size, scope)))
         raw = Raw(at, size, path, one, scope)
-        if not self.room(stream, at, size):
-            raw.start = self.fresh()
-        self.claim(raw)
+        if not self.has_space(stream, at, size):
+            raw.start = self.position_apart()
+        self.store_decided(raw)
         return (self.text(one, raw, scope) if kind == TEXT else raw), at + size
 
     def length(self, one: Field, scope: Scope) -> int:
@@ -136,10 +137,10 @@ class StoredValues(Numbers):
         if pinned is not None:
             return len(pinned)
         grown: int = self.sizes.get(scope.path, 0)
-        found: int = self.memo(scope.path, "length", lambda: self.chance.integer(0, 4 if self.small else 12))
+        found: int = self.drawn_once(scope.path, "length", lambda: self.chance.integer(0, 4 if self.small else 12))
         return max(found, grown)
 
-    def special(self, one: Field, scope: Scope, size: Any) -> bytes | None:
+    def wanted_bytes(self, one: Field, scope: Scope, size: Any) -> bytes | None:
         """Return the bytes that a field has to have, or now and then some that it is compared with; None for any
         bytes.
         """
@@ -150,7 +151,7 @@ class StoredValues(Numbers):
             texts = [text for text in map(self.valid_bytes, [one], [scope]) if text is not None]
         if not texts:
             return None
-        chosen: bytes | None = self.memo(
+        chosen: bytes | None = self.drawn_once(
             scope.path, "special", lambda: self.chance.choice([*texts, None] if "valid" not in one.raw else texts)
         )
         return chosen
@@ -161,35 +162,35 @@ class StoredValues(Numbers):
         choices = rules.get("any-of") or ([rules["eq"]] if "eq" in rules else [])
         found = [self.value(choice, scope) for choice in choices]
         wanted = [it if isinstance(it, bytes) else it.encode() for it in found if isinstance(it, (bytes, str))]
-        return self.memo(scope.path, "valid", lambda: self.chance.choice(wanted)) if wanted else None
+        return self.drawn_once(scope.path, "valid", lambda: self.chance.choice(wanted)) if wanted else None
 
-    def claim(self, raw: Raw) -> None:
+    def store_decided(self, raw: Raw) -> None:
         """Store the bytes of a field if they are decided; others stay open for other fields that may share them."""
         self.raws[raw.path] = raw
         self.owners.setdefault((raw.start, raw.size), raw.path)
         # Bytes that the specification names; else those drawn in an earlier pass, if the field still has that size.
-        special = self.special(raw.field, raw.scope, raw.size)
+        special = self.wanted_bytes(raw.field, raw.scope, raw.size)
         before = self.drawn.get((raw.path, "bytes"))
         chosen = special if special is not None and len(special) == raw.size else before
         if chosen is not None and len(chosen) == raw.size:
             self.store(raw.start, chosen)
 
-    def held(self, raw: Raw) -> bytes:
+    def bytes_of(self, raw: Raw) -> bytes:
         """Return the content of a field of bytes, drawn if it is not completely known yet.
 
         The drawn content is kept in `drawn` for the next draft, and stored except for bytes that are known already.
         """
-        data = self.there(raw.start, raw.size)
+        data = self.known_bytes(raw.start, raw.size)
         if data is None:
             drawn = self.drawn.get((raw.path, "bytes"))
             if drawn is None or len(drawn) != raw.size:
                 encoding = self.uses[raw.field].encoding
                 if raw.field.value_kind == TEXT:
                     encoding = encoding_of(raw.field)
-                drawn = self.some_text(encoding, raw.size) if encoding else self.chance.data(raw.size)
+                drawn = self.draw_text(encoding, raw.size) if encoding else self.chance.data(raw.size)
                 self.drawn[raw.path, "bytes"] = drawn
             self.store(raw.start, drawn)
-            data = self.there(raw.start, raw.size) or b""
+            data = self.known_bytes(raw.start, raw.size) or b""
         return data
 
     def byte(self, raw: Raw, index: int) -> int:
@@ -197,18 +198,18 @@ class StoredValues(Numbers):
         at = raw.start + index
         if not 0 <= index < raw.size:
             raise IndexError(index)
-        if at not in self.cells:
+        if at not in self.byte_at:
             path = f"{raw.path}[{index}]"
             numbers = [number for number in sorted(self.uses[raw.field].numbers) if 0 <= number < 256]
             wanted = self.pins.get(("value", path))
             if not isinstance(wanted, int) or not 0 <= wanted < 256:
-                wanted = self.memo(
+                wanted = self.drawn_once(
                     path, "byte", lambda: self.chance.choice(numbers) if numbers else self.chance.integer(0, 255)
                 )
-            self.cells[at] = wanted
-        return self.cells[at]
+            self.byte_at[at] = wanted
+        return self.byte_at[at]
 
-    def some_text(self, encoding: str, size: int) -> bytes:
+    def draw_text(self, encoding: str, size: int) -> bytes:
         """Return random text of `size` bytes, valid in the encoding."""
         out = b""
         while len(out) < size:
@@ -224,7 +225,7 @@ class StoredValues(Numbers):
     def text(self, one: Field, raw: Raw, scope: Scope) -> str:
         """Decode text.  Raises `RetryError` if the bytes are invalid in the encoding."""
         try:
-            return str(self.held(raw), encoding_of(one))
+            return str(self.bytes_of(raw), encoding_of(one))
         except UnicodeDecodeError:
             raise RetryError([("bytes", raw.path)]) from None
 
@@ -234,26 +235,26 @@ class StoredValues(Numbers):
         at = scope.at
         held = self.pins.get(("bytes", scope.path))
         if held is None:
-            held = self.memo(scope.path, "bytes", lambda: self.some_unmarked(one, end.mark))
+            held = self.drawn_once(scope.path, "bytes", lambda: self.draw_unterminated(one, end.mark))
         for offset in range(stream.length if stream.size is not None else len(held) + 1):
-            if self.cells.get(at + offset) == end.mark:
+            if self.byte_at.get(at + offset) == end.mark:
                 held = held[:offset]
                 break
-        if self.room(stream, at, len(held) + 1):
+        if self.has_space(stream, at, len(held) + 1):
             self.store(at, held + bytes([end.mark]))
         return Raw(at, len(held) + end.included, scope.path, one, scope), at + len(held) + end.passed
 
-    def some_unmarked(self, one: Field, mark: int) -> bytes:
+    def draw_unterminated(self, one: Field, mark: int) -> bytes:
         """Return random bytes without the terminator `mark`."""
         size = self.chance.integer(0, 8)
         encoding = encoding_of(one) if one.value_kind == TEXT else self.uses[one].encoding
-        found = self.some_text(encoding, size) if encoding else self.chance.data(size)
+        found = self.draw_text(encoding, size) if encoding else self.chance.data(size)
         return found.replace(bytes([mark]), b"")
 
     def filled(self, size: int) -> bytes:
         """Return all bytes of the instance; those without a value are drawn."""
-        missing = [at for at in range(size) if at not in self.cells]
+        missing = [at for at in range(size) if at not in self.byte_at]
         if missing:
             for at, byte in zip(missing, self.chance.data(len(missing)), strict=True):
-                self.cells[at] = byte
-        return bytes(self.cells[at] for at in range(size))
+                self.byte_at[at] = byte
+        return bytes(self.byte_at[at] for at in range(size))

@@ -6,15 +6,15 @@ The sizes, positions and counts that the format stores are corrected afterwards,
 Parameters: `one` is the field that is drawn, `node` the structure that it is in, `scope` the context of its expressions
 (with its path and offset), `stream` the bytes that it is in, `inner` those that it has to itself, `at` an offset.
 
-Inherited: `memo(path, purpose, draw)` returns what was drawn before, or draws it; `chance` draws.  `variables` returns
-what an expression depends on, `solution` values of these that make it right (unless `free`, also of those that are
-determined already); `apply` pins them (`pins`), and `fix_up` does all of that.  `room` returns whether bytes fit their
-stream, which is longer in the next pass if not; `touch` notes that it has to contain them; `natural` is the size that
-its content needs; `sizes`, `grow` and `shrink` change its size; it is `stiff` if its size is taken as stated, `pinned`
-if that cannot change.  `fresh` is an offset apart from all others.  `cells` has the known bytes by offset, `known`
-structure and field of each value by path, `settled` the paths whose bytes others decide, `placed_now` the variables
-that stay in this pass.  `failed` counts impossible corrections by path, `read` the structures of the pass.  `small`:
-draw small values; `changed`: another pass is needed.
+Inherited: `drawn_once(path, purpose, draw)` returns what was drawn before, or draws it; `chance` draws.  `variables`
+returns what an expression depends on, `solution` values of these that make it right (unless `free`, also of those that
+are determined already); `apply` pins them (`pins`), and `fix_up` does all of that.  `has_space` returns whether bytes
+fit their stream, which is longer in the next pass if not; `note_used` notes that it has to contain them; `needed_size`
+is the size that its content needs; `sizes`, `grow` and `shrink` change its size; it is in `with_stated_size` if its
+size is taken as stated, `pinned` if that cannot change.  `position_apart` is an offset apart from all others.
+`byte_at` has the known bytes by offset, `known` structure and field of each value by path, `settled` the paths whose
+bytes others decide, `placed_now` the variables that stay in this pass.  `failed` counts impossible corrections by path,
+`read` the structures of the pass.  `small`: draw small values; `changed`: another pass is needed.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Structures(StoredValues):
         """Return whether a field is there; at random, the values in its condition are changed so that it is."""
         there = super().present(one, scope)
         if there and one.condition is not None:
-            self.reasons[scope.path] = one.condition, scope
+            self.conditions[scope.path] = one.condition, scope
         # Only stored fields are wished for, and none in a small instance, or late in one of many structures.
         if there or one.condition is None or one.value is not None or self.small or self.read > WISHES_UNTIL:
             return there
@@ -80,7 +80,7 @@ class Structures(StoredValues):
         # One field at most per structure is wished for: several conditions would contradict each other more often.
         optional = [other.id for other in node.type.fields() if other.condition is not None and other.value is None]
         # In about half of the structures, one field is wished for.
-        wish = self.memo(node.path, f"wish {node.type.where}", lambda: self.chance.integer(0, 2 * len(optional)))
+        wish = self.drawn_once(node.path, f"wish {node.type.where}", lambda: self.chance.integer(0, 2 * len(optional)))
         if wish >= len(optional) or optional[wish] != one.id:
             return False
         found = self.solution(one.condition, scope, True)
@@ -94,10 +94,10 @@ class Structures(StoredValues):
         """
         if kind.cases and not self.small and self.read < WISHES_UNTIL:
             # In about half of the switches, one case is wished for.
-            wish = self.memo(scope.path, "case", lambda: self.chance.integer(0, 2 * len(kind.cases)))
+            wish = self.drawn_once(scope.path, "case", lambda: self.chance.integer(0, 2 * len(kind.cases)))
             if wish < len(kind.cases):
                 wanted = self.value(kind.cases[wish][0], scope)
-                if self.ask(kind.on, one, scope) != wanted:
+                if self.required(kind.on, one, scope) != wanted:
                     self.apply(self.solution(kind.on, scope, wanted) or {})
         return super().case(one, kind, scope)
 
@@ -122,27 +122,27 @@ class Structures(StoredValues):
         at, path = scope.at, scope.path
         if one.size is None:
             return self.to_end(one, kind, scope, stream)
-        self.sizers[path] = one.size, scope
-        size = self.ask(one.size, one, scope)
+        self.size_exprs[path] = one.size, scope
+        size = self.required(one.size, one, scope)
         wanted = self.sizes.get(path)
         # The content needs a size that differs from the stated one: correct what it is computed from.
-        if wanted is not None and wanted != size and path not in self.stiff:
+        if wanted is not None and wanted != size and path not in self.with_stated_size:
             if self.fix_up(one.size, scope, wanted):
                 size = wanted
             else:
                 self.sizes.pop(path)
-        elif wanted is None and path not in self.stiff:
+        elif wanted is None and path not in self.with_stated_size:
             # No size is needed yet, and the stated one may change: the content decides.
             if any(self.can_change(key) for key in self.variables(one.size, scope)):
-                return self.open(one, kind, scope, stream, one.size)
+                return self.draw_then_size(one, kind, scope, stream, one.size)
             # It cannot change: it is taken as stated, except where bytes that were there already decide it.
             if not any(of in self.settled for _, of in self.variables(one.size, scope)):
-                self.stiff.add(path)
+                self.with_stated_size.add(path)
         if not isinstance(size, int) or not 0 <= size <= LARGEST:
             raise RetryError(list(self.variables(one.size, scope)))
         inner = Stream(at, size, path, pinned=path not in self.sizes)
-        if not self.room(stream, at, size):  # it fits in the next pass; in this one it is drawn elsewhere
-            inner.base = self.fresh()
+        if not self.has_space(stream, at, size):  # it fits in the next pass; in this one it is drawn elsewhere
+            inner.base = self.position_apart()
         self.streams[path] = inner
         return self.within(one, kind, scope, inner), at + size
 
@@ -153,28 +153,28 @@ class Structures(StoredValues):
             inner = Stream(at, None, scope.path, stream)
             self.streams[scope.path] = inner
             value = self.within(one, kind, scope, inner)
-            size = max(self.natural(inner), self.sizes.get(scope.path, 0))
+            size = max(self.needed_size(inner), self.sizes.get(scope.path, 0))
             if isinstance(value, Raw):
                 value.size = size
-            self.touch(stream, at, at + size)
+            self.note_used(stream, at, at + size)
             return value, at + size
         if at > stream.end:
             self.grow(stream, at - stream.base)
         inner = Stream(at, max(0, stream.end - at), scope.path, stream, stream.pinned)
         self.streams[scope.path] = inner
-        self.touch(stream, at, inner.end)
+        self.note_used(stream, at, inner.end)
         return self.within(one, kind, scope, inner), max(at, stream.end)
 
-    def open(self, one: Field, kind: Kind, scope: Scope, stream: Stream, size: ex.Expr) -> tuple[Any, int]:
+    def draw_then_size(self, one: Field, kind: Kind, scope: Scope, stream: Stream, size: ex.Expr) -> tuple[Any, int]:
         """Draw the content of a field whose size may change, then change the fields in the expression `size` so that it
         fits.
         """
         at, path = scope.at, scope.path
         # Bytes that are known stay where they are; others are drawn apart, as it is not known yet how many there are.
-        inner = Stream(at if at in self.cells else self.fresh(), None, path)
+        inner = Stream(at if at in self.byte_at else self.position_apart(), None, path)
         self.streams[path] = inner
         value = self.within(one, kind, scope, inner)
-        natural = self.natural(inner)
+        natural = self.needed_size(inner)
         if isinstance(value, Raw):
             natural = value.size = self.length(one, scope)
         natural = max(natural, self.sizes.get(path, 0))
@@ -184,8 +184,8 @@ class Structures(StoredValues):
             self.sizes.pop(path, None)
             self.failed[path] = self.failed.get(path, 0) + 1
             if self.failed[path] > MOST_FAILED:
-                self.stiff.add(path)
-        self.touch(stream, at, at + natural)
+                self.with_stated_size.add(path)
+        self.note_used(stream, at, at + natural)
         return value, at + natural
 
     def within(self, one: Field, kind: Kind, scope: Scope, inner: Stream) -> Any:
@@ -199,7 +199,7 @@ class Structures(StoredValues):
             except NotYetError:  # they are read once more at the end of the pass
                 value.running.clear()
         elif isinstance(value, Raw):
-            self.claim(value)
+            self.store_decided(value)
         return value
 
     # Numbers of variable length.
@@ -209,24 +209,28 @@ class Structures(StoredValues):
         path, stream = node.path, node.stream
         self.known[path] = node, str(node.type.scalar)
         one = self.field_of(node)
-        if at in self.cells and at < stream.end:
+        if at in self.byte_at and at < stream.end:
             self.settled.add(path)
             return self.groups_there(node, at)
         value = self.pins.get(("value", path))
         if value is None:
             scope = Scope(node.parent, at, path=path) if node.parent is not None else None
-            value = self.memo(
-                path, node.type.where, lambda: self.some_number(one, 0, (1 << 64) - 1, None, scope, stream, node)
+            value = self.drawn_once(
+                path, node.type.where, lambda: self.draw_number(one, 0, (1 << 64) - 1, None, scope, stream, node)
             )
         # Bytes of seven bits each, the lowest first; now and then one more byte than needed.
         data = encoded(value, len(node.type.seq))
         if len(data) < 9 and "valid" not in node.type.seq[1].raw:  # longer forms than needed are allowed
-            more = 0 if self.small else self.memo(path, "longer", lambda: self.chance.choice((0, 0, 0, 0, 0, 0, 0, 1)))
+            more = (
+                0
+                if self.small
+                else self.drawn_once(path, "longer", lambda: self.chance.choice((0, 0, 0, 0, 0, 0, 0, 1)))
+            )
             data = data if not more else bytes([*data[:-1], data[-1] | 0x80, 0])
         node.values[str(node.type.scalar)] = value
         for group, byte in itertools.zip_longest(node.type.seq, data):
             node.values[group.id] = byte
-        if self.room(stream, at, len(data)):
+        if self.has_space(stream, at, len(data)):
             self.store(at, data)
         return at + len(data)
 
@@ -235,11 +239,11 @@ class Structures(StoredValues):
         for group in node.type.seq:
             node.values[group.id] = None
         for step in varint(node.type):
-            if not self.room(node.stream, at, 1):
+            if not self.has_space(node.stream, at, 1):
                 raise RetryError([("value", node.path)])
-            if at not in self.cells:
-                self.cells[at] = self.chance.integer(0, 127)  # a byte that may be the last
-            node.values[step.field.id] = self.cells[at]
+            if at not in self.byte_at:
+                self.byte_at[at] = self.chance.integer(0, 127)  # a byte that may be the last
+            node.values[step.field.id] = self.byte_at[at]
             at += 1
             if step.last is None or self.value(step.last, Scope(node)):
                 break
@@ -263,7 +267,7 @@ class Structures(StoredValues):
 
         Raises `RetryError` when the position is invalid.
         """
-        at = self.ask(place, one, scope)
+        at = self.required(place, one, scope)
         # A structure is moved unless a value of its position is in use in this pass; numbers and bytes, which can be
         # read anywhere, are moved only if the position is invalid.
         held = isinstance(one.value_kind, (Structure, Switch))
@@ -292,7 +296,7 @@ class Structures(StoredValues):
         starts = self.starts.get((stream.path, kind.type.where), []) if isinstance(kind, Structure) else []
         if starts and not one.repeat:
             # The same choice in each pass, however many structures it has.
-            index: int = self.memo(scope.path, "place", lambda: self.chance.integer(0, 1 << 16))
+            index: int = self.drawn_once(scope.path, "place", lambda: self.chance.integer(0, 1 << 16))
             return starts[index % len(starts)] - stream.base
         return stream.high
 
@@ -303,9 +307,9 @@ class Structures(StoredValues):
         if one.repeat == "expr":
             expr = expression(one, "repeat-expr")
             assert expr is not None
-            count = self.ask(expr, one, start)
-            if not isinstance(count, int) or count > self.most(path, MOST_STATED):
-                few = self.memo(path, "count", lambda: self.count(path))
+            count = self.required(expr, one, start)
+            if not isinstance(count, int) or count > self.most_elements(path, MOST_STATED):
+                few = self.drawn_once(path, "count", lambda: self.count(path))
                 if not self.fix_up(expr, start, few):
                     raise RetryError(list(self.variables(expr, start)))
                 count = few
@@ -322,7 +326,7 @@ class Structures(StoredValues):
         """
         count = self.pins.get(("count", path))
         if count is None:
-            count = self.memo(path, "count", lambda: self.count(path))
+            count = self.drawn_once(path, "count", lambda: self.count(path))
         opened = stream.size is None
         while len(values) < count and (self.place < stream.end or not stream.pinned):
             yield len(values)
@@ -345,10 +349,10 @@ class Structures(StoredValues):
         """
         expr = expression(one, "repeat-until")
         assert expr is not None
-        most = self.memo(path, "count", lambda: max(1, self.count(path)))
+        most = self.drawn_once(path, "count", lambda: max(1, self.count(path)))
         while True:
             yield len(values)
-            if self.over(one, node, values):
+            if self.is_last(one, node, values):
                 return
             if len(values) >= most:
                 item = values[-1]
@@ -360,9 +364,9 @@ class Structures(StoredValues):
 
     def count(self, path: str) -> int:
         """Return a random number of elements."""
-        return self.chance.integer(0, self.most(path, MOST_DRAWN))
+        return self.chance.integer(0, self.most_elements(path, MOST_DRAWN))
 
-    def most(self, path: str, many: int) -> int:
+    def most_elements(self, path: str, many: int) -> int:
         """Return the largest number of elements to draw: `many`, halved for each list around (a `[` in the path)."""
         return 1 if self.small or self.read > FEW_FROM else max(1, many >> path.count("["))
 

@@ -159,21 +159,21 @@ class Evaluator(ABC):
     def get(self, node: Node, id: str) -> Any:
         """Return the value of a field, parameter or instance; raises `UnknownError`."""
 
-    def held(self, raw: Raw) -> bytes:
+    def bytes_of(self, raw: Raw) -> bytes:
         """Return the bytes of a raw value."""
         return self.data[raw.start : raw.start + raw.size]
 
     def byte(self, raw: Raw, index: int) -> int:
         """Return one byte of a raw value."""
-        return self.held(raw)[index]
+        return self.bytes_of(raw)[index]
 
     def plain(self, value: Any) -> Any:
         """Return a value with the bytes of a raw one looked up."""
         if isinstance(value, Raw):
-            return self.held(value)
+            return self.bytes_of(value)
         return value
 
-    def ask(self, expr: ex.Expr, one: Field, scope: Scope) -> Any:
+    def required(self, expr: ex.Expr, one: Field, scope: Scope) -> Any:
         """Return the value of an expression of the field `one`; raises `BrokenError` if it has none."""
         try:
             return self.value(expr, scope)

@@ -6,7 +6,7 @@ yet.
 
 Parameters: `one` is the field that is read, `node` the structure that it is in, `scope` the context of its
 expressions (with its path and position), `stream` the bytes that it is read from, `at` the offset in the data, `raw` a
-field of bytes.  `ask` and `value` compute an expression, `plain` looks up the bytes of a raw value.
+field of bytes.  `required` and `value` compute an expression, `plain` looks up the bytes of a raw value.
 """
 
 from __future__ import annotations
@@ -148,10 +148,10 @@ class Walk(Evaluator):
         if not self.present(one, scope):
             return None
         if one.value is not None:
-            return self.ask(one.value, one, scope)
+            return self.required(one.value, one, scope)
         stream = node.stream
         if (other := expression(one, "io")) is not None:
-            stream = self.ask(other, one, scope)
+            stream = self.required(other, one, scope)
         place = expression(one, "pos")
         if place is None:
             raise UnsupportedError("an instance without a place is not supported", one.where)
@@ -164,14 +164,14 @@ class Walk(Evaluator):
 
         Raises `BrokenError` for one before its stream.
         """
-        at = self.ask(place, one, scope)
+        at = self.required(place, one, scope)
         if not isinstance(at, int) or at < 0:
             raise BrokenError(scope.path, stream.base, "pos")
         return stream.base + at
 
     def present(self, one: Field, scope: Scope) -> bool:
         """Return whether a field exists, by its condition (`if`)."""
-        return one.condition is None or bool(self.ask(one.condition, one, scope))
+        return one.condition is None or bool(self.required(one.condition, one, scope))
 
     # Fields.
 
@@ -202,23 +202,23 @@ class Walk(Evaluator):
         start = Scope(node, self.place, path=node.below(one.id))
         if one.repeat == "expr":
             count = expression(one, "repeat-expr")
-            yield from range(self.ask(count, one, start) if count is not None else 0)
+            yield from range(self.required(count, one, start) if count is not None else 0)
         elif one.repeat == "eos":
             while self.place < stream.end:
                 yield len(values)
         else:
             while True:
                 yield len(values)
-                if self.over(one, node, values):
+                if self.is_last(one, node, values):
                     break
 
-    def over(self, one: Field, node: Node, values: list[Any]) -> bool:
+    def is_last(self, one: Field, node: Node, values: list[Any]) -> bool:
         """Return whether the element read last is the last.  Raises `UnsupportedError` if no condition is stated."""
         until = expression(one, "repeat-until")
         if until is None:
             raise UnsupportedError("repeat-until is missing", one.where)
         scope = Scope(node, self.place, values[-1], len(values) - 1, f"{node.below(one.id)}[{len(values) - 1}]")
-        return bool(self.ask(until, one, scope))
+        return bool(self.required(until, one, scope))
 
     def one_value(self, one: Field, scope: Scope, stream: Stream) -> tuple[Any, int]:
         """Read one value and check it; return the value and its end."""
@@ -256,7 +256,7 @@ class Walk(Evaluator):
 
     def case(self, one: Field, kind: Switch, scope: Scope) -> Kind | None:
         """Return the kind that a switch chooses; None if no case matches and there is no default."""
-        on = self.ask(kind.on, one, scope)
+        on = self.required(kind.on, one, scope)
         for value, case in kind.cases:
             if self.value(value, scope) == on:
                 return case
@@ -269,7 +269,7 @@ class Walk(Evaluator):
         root = (above.root or above) if type.root is above.type.root and type.parent is not None else None
         node = Node(type, scope.path, stream, above, root)
         for param, given in zip(type.params, kind.arguments, strict=True):
-            node.values[param.id] = self.ask(given, param, scope)
+            node.values[param.id] = self.required(given, param, scope)
             node.given[param.id] = (given, scope)
         return node, self.content(node, at)
 
@@ -280,7 +280,7 @@ class Walk(Evaluator):
     def sized(self, one: Field, kind: Kind, scope: Scope, stream: Stream) -> tuple[Any, int]:
         """Read a structure or bytes in a stream of their own.  Raises `BrokenError` if they are not all there."""
         at = scope.at
-        size = stream.end - at if one.size is None else self.ask(one.size, one, scope)
+        size = stream.end - at if one.size is None else self.required(one.size, one, scope)
         stop = max(at, stream.end) if one.size is None else at + size
         if one.size is not None and not 0 <= size <= max(0, stream.end - at):
             raise BrokenError(scope.path, at, "short" if size >= 0 else "size", _bytes(size))
@@ -352,7 +352,7 @@ class Walk(Evaluator):
         else:
             if one.size is None and not one.to_end:
                 raise UnsupportedError("needs a `type`, `size`, `size-eos`, `terminator` or `contents`", one.where)
-            size = max(0, stream.end - at) if one.size is None else self.ask(one.size, one, scope)
+            size = max(0, stream.end - at) if one.size is None else self.required(one.size, one, scope)
             if not 0 <= size <= max(0, stream.end - at):
                 raise BrokenError(scope.path, at, "short" if size >= 0 else "size", _bytes(size))
             if one.size is not None:
@@ -381,7 +381,7 @@ class Walk(Evaluator):
         """Decode text.  Raises `BrokenError` for bytes that are invalid in its encoding."""
         encoding = encoding_of(one)
         try:
-            text = str(self.held(raw), encoding)
+            text = str(self.bytes_of(raw), encoding)
         except UnicodeDecodeError:
             raise BrokenError(scope.path, scope.at, "encoding") from None
         self.note(one, "encoding", scope, scope.at + raw.size, text)
@@ -405,12 +405,12 @@ class Walk(Evaluator):
         """
         value = self.plain(here.item)
         if rule == "any-of":
-            return any(self.ask(choice, one, here) == value for choice in rule_value)
+            return any(self.required(choice, one, here) == value for choice in rule_value)
         if rule == "in-enum":
             kind = one.value_kind
             enum = kind.enum if isinstance(kind, (Integer, Bits)) else None
             return enum is None or value in enum.values
-        found = self.ask(rule_value, one, here)
+        found = self.required(rule_value, one, here)
         if rule == "expr":
             return bool(found)
         if rule == "eq":
