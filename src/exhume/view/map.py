@@ -25,8 +25,15 @@ from exhume.view.parts import Bar, bands, tiles_of
 
 WIDTH = 1200  # of the page, in pixels, as all lengths here
 MARGIN = 20
+INNER = WIDTH - 2 * MARGIN  # width of a strip
 STRIP = 64  # height of a strip
+ON_STRIP = (22, 40, 56)  # baselines of a bar's name, size and number of sections below its top
 ROW = 18  # height of a line of text
+TITLE, SMALL, SMALLEST = 16, 12, 11  # sizes of text, besides that of most
+BASELINE = 12  # of a small text, below its top
+SQUARE, INSET, AFTER_SQUARE = 12, 2, 16  # side of a colored square, how much smaller it is in the table, text after it
+LONGEST_NAME, LONGEST_LIST = 62, 160  # characters of a name in the table, and of the names of damaged sections
+PNG_SCALE = 2
 TABLE_ROWS = 14  # kinds of sections in the table
 CHARACTER = 7.2  # average width of a character of a name
 BAR = 7  # height of the bars of problems above and below a strip
@@ -158,7 +165,7 @@ def draw_map(archive: Archive, findings: Iterable[Finding] | None, *, jobs: int 
     color = VERDICT_COLORS[verdict]
     size = f"{total.total:,} {counting('bytes', total.total)}"
     title = f"{PurePosixPath(archive.name).name or archive.name}   {archive.format}   {size}"
-    drawing.shapes.append(Text(MARGIN, y, title, size=16, bold=True))
+    drawing.shapes.append(Text(MARGIN, y, title, size=TITLE, bold=True))
     y += 20
     drawing.shapes.append(Text(MARGIN, y, words, color, bold=True))
     y += 12
@@ -189,9 +196,8 @@ def _strip(
     """Draw one file as a strip of its sections with its problems; returns the position below it."""
     drawing.shapes.append(Text(MARGIN, y + 14, f"{name}  {source.size:,} {counting('bytes', source.size)}", DIM))
     y += 20 + BAR
-    inner = WIDTH - 2 * MARGIN
-    scale = inner / source.size if source.size else 0.0
-    drawing.shapes.append(Rect(MARGIN, y, inner, STRIP, EMPTY))
+    scale = INNER / source.size if source.size else 0.0
+    drawing.shapes.append(Rect(MARGIN, y, INNER, STRIP, EMPTY))
     for bar in bands(tiles, scale, LABELLED) if scale else ():
         _draw(drawing, y, MARGIN + (bar.start - source.origin) * scale, (bar.end - bar.start) * scale, bar)
     return _problems(drawing, y, name, source, tiles, problems)
@@ -201,8 +207,7 @@ def _problems(
     drawing: Drawing, y: float, name: str, source: Source, tiles: Sequence[Tile], problems: Sequence[Finding]
 ) -> float:
     """Draw problems as bars above and below the strip, so that names stay readable; list the sections they touch."""
-    inner = WIDTH - 2 * MARGIN
-    scale = inner / source.size if source.size else 0.0
+    scale = INNER / source.size if source.size else 0.0
     touched: dict[bool, set[int]] = {True: set(), False: set()}  # offsets of errors, and of what is unchecked
     marks: dict[tuple[bool, int, int], list[Finding]] = {}  # (is error, x, width): findings drawn as one bar
     for finding in problems:
@@ -210,8 +215,8 @@ def _problems(
         if span is None or span.source != name:
             continue
         is_error = finding.severity is Severity.ERROR
-        x = min((span.start - source.origin) * scale, inner - VISIBLE)
-        width = min(max(VISIBLE, span.size * scale), inner - x)
+        x = min((span.start - source.origin) * scale, INNER - VISIBLE)
+        width = min(max(VISIBLE, span.size * scale), INNER - x)
         marks.setdefault((is_error, round(x), round(width)), []).append(finding)
         touched[is_error].add(span.start)
     # Later bars cover earlier ones: errors, sorted last, are above what is unchecked.
@@ -224,7 +229,8 @@ def _problems(
         if sections := _touched(tiles, sorted(touched[is_error])):
             more = f" and {len(sections) - DAMAGED_NAMES:,} more" if len(sections) > DAMAGED_NAMES else ""
             named = ", ".join(f"{one.name} ({one.span.start:,}..{one.span.end:,})" for one in sections[:DAMAGED_NAMES])
-            drawing.shapes.append(Text(MARGIN, y + 12, _fit(f"{word}: {named}{more}", 160), color, 12))
+            text = _fit(f"{word}: {named}{more}", LONGEST_LIST)
+            drawing.shapes.append(Text(MARGIN, y + BASELINE, text, color, SMALL))
             y += ROW
     return y + 8
 
@@ -259,10 +265,10 @@ def _draw(drawing: Drawing, y: float, x: float, width: float, bar: Bar) -> None:
     if width > LABELLED:
         room = int((width - 8) / CHARACTER)  # characters that fit
         color = ON_DARK if _dark(bar.kind) else INK
-        drawing.shapes.append(Text(x + 5, y + 22, _fit(bar.name, room), color, 12))
-        drawing.shapes.append(Text(x + 5, y + 40, _fit(f"{bar.end - bar.start:,} B{ratio}", room), color, 11))
-        if more:
-            drawing.shapes.append(Text(x + 5, y + 56, _fit(more.strip(" ()"), room), color, 11))
+        texts = (bar.name, SMALL), (f"{bar.end - bar.start:,} B{ratio}", SMALLEST), (more.strip(" ()"), SMALLEST)
+        for below, (text, height) in zip(ON_STRIP, texts, strict=True):
+            if text:
+                drawing.shapes.append(Text(x + 5, y + below, _fit(text, room), color, height))
 
 
 def _dark(kind: SectionKind) -> bool:
@@ -280,8 +286,8 @@ def _legend(drawing: Drawing, y: float) -> float:
     x: float = MARGIN
     problems = (("error", DAMAGE), ("not checked", UNCHECKED))
     for label, color in [*((str(kind), color) for kind, color in COLORS.items()), *problems]:
-        drawing.shapes.append(Rect(x, y, 12, 12, color))
-        drawing.shapes.append(Text(x + 17, y + 11, label, DIM, 12))
+        drawing.shapes.append(Rect(x, y, SQUARE, SQUARE, color))
+        drawing.shapes.append(Text(x + AFTER_SQUARE + 1, y + BASELINE - 1, label, DIM, SMALL))
         x += 34 + 8 * len(label)  # the square and the gaps, and the characters
     return y + 20
 
@@ -365,27 +371,21 @@ def _table(drawing: Drawing, y: float, sorts: Sequence[_SectionTotals], total: i
     for at, label in zip(
         (MARGIN, *ENDS), ("sections", "count", "stored bytes", "share", "decompressed", "ratio"), strict=True
     ):
-        drawing.shapes.append(Text(at, y + 13, label, DIM, 12, bold=True, ends=at != MARGIN))
+        drawing.shapes.append(Text(at, y + BASELINE + 1, label, DIM, SMALL, bold=True, ends=at != MARGIN))
     y += ROW + 4
     for sort in sorts[:TABLE_ROWS]:
-        drawing.shapes.append(Rect(MARGIN, y + 2, 10, 10, COLORS[sort.kind]))
-        drawing.shapes.append(Text(MARGIN + 16, y + 12, _fit(sort.name, 62), INK, 12))
+        side = SQUARE - INSET
+        drawing.shapes.append(Rect(MARGIN, y + INSET, side, side, COLORS[sort.kind]))
+        drawing.shapes.append(Text(MARGIN + AFTER_SQUARE, y + BASELINE, _fit(sort.name, LONGEST_NAME), INK, SMALL))
         share = f"{sort.stored / total:.1%}" if total else "-"
         payload = f"{sort.payload:,}" if sort.packed else "-"
         for at, text in zip(ENDS, (f"{sort.count:,}", f"{sort.stored:,}", share, payload, sort.ratio), strict=True):
-            drawing.shapes.append(Text(at, y + 12, text, INK, 12, ends=True))
+            drawing.shapes.append(Text(at, y + BASELINE, text, INK, SMALL, ends=True))
         y += ROW
     if len(sorts) > TABLE_ROWS:
         rest = sum(sort.stored for sort in sorts[TABLE_ROWS:])
-        drawing.shapes.append(
-            Text(
-                MARGIN + 16,
-                y + 12,
-                f"{counted(len(sorts) - TABLE_ROWS, 'more sorts')}, {rest:,} {counting('bytes', rest)}",
-                DIM,
-                12,
-            )
-        )
+        words = f"{counted(len(sorts) - TABLE_ROWS, 'more sorts')}, {rest:,} {counting('bytes', rest)}"
+        drawing.shapes.append(Text(MARGIN + AFTER_SQUARE, y + BASELINE, words, DIM, SMALL))
         y += ROW
     return y
 
@@ -423,8 +423,8 @@ def _xml(text: str) -> str:
     return escape("".join(char if char.isprintable() else "·" for char in text))
 
 
-def to_png(drawing: Drawing, scale: int = 2) -> bytes:
-    """The drawing as a PNG at `scale` times its size; raises `MissingDependencyError` without Pillow."""
+def to_png(drawing: Drawing) -> bytes:
+    """The drawing as a PNG at `PNG_SCALE` times its size; raises `MissingDependencyError` without Pillow."""
     import io
 
     try:
@@ -433,18 +433,17 @@ def to_png(drawing: Drawing, scale: int = 2) -> bytes:
         raise MissingDependencyError(
             "PNG pictures need the extra: pip install 'exhume[picture]'", span=Span("", 0, 0)
         ) from error
-    image = Image.new("RGB", (drawing.width * scale, drawing.height * scale), PAPER)
+    image = Image.new("RGB", (drawing.width * PNG_SCALE, drawing.height * PNG_SCALE), PAPER)
     pen = ImageDraw.Draw(image)
     for shape in drawing.shapes:
+        x, y = shape.x * PNG_SCALE, shape.y * PNG_SCALE
         if isinstance(shape, Rect):
-            right = max(shape.x, shape.x + shape.width - 1 / scale) * scale
-            pen.rectangle(
-                (shape.x * scale, shape.y * scale, right, (shape.y + shape.height) * scale - 1), fill=shape.fill
-            )
+            right, bottom = x + max(0, shape.width * PNG_SCALE - 1), y + shape.height * PNG_SCALE - 1
+            pen.rectangle((x, y, right, bottom), fill=shape.fill)
         else:
-            font = ImageFont.load_default(shape.size * scale)
+            font = ImageFont.load_default(shape.size * PNG_SCALE)
             anchor = "rs" if shape.ends else "ls"  # right or left end of the baseline
-            pen.text((shape.x * scale, shape.y * scale), shape.text, fill=shape.color, font=font, anchor=anchor)
+            pen.text((x, y), shape.text, fill=shape.color, font=font, anchor=anchor)
     out = io.BytesIO()
     image.save(out, "PNG", optimize=True)
     return out.getvalue()
