@@ -18,10 +18,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exhume import codecs
-from exhume.codecs import deflate, xz
+from exhume.codecs import Stepwise, deflate, xz
 from exhume.codecs.common import Decoded, none
 from exhume.codecs.deflate import INFLATE_FIRST
-from exhume.codecs.stepwise import Stepwise
 from exhume.codecs.stored import store
 from exhume.codecs.streams import inflate_file
 from exhume.codecs.xz import lzma2_extent

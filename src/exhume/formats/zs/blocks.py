@@ -13,11 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from exhume.codecs import decompress_prefix
+from exhume.codecs import Stepwise, decompress_prefix
 from exhume.codecs.checksums import crc64_xz
 from exhume.codecs.common import Decoded
 from exhume.codecs.deflate import inflated_size
-from exhume.codecs.stepwise import Stepwise
 from exhume.codecs.xz import lzma2_extent
 from exhume.counts import counted
 from exhume.errors import CodecError, ExhumeError, LimitExceededError, SourceError, Span
