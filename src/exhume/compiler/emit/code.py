@@ -33,8 +33,7 @@ from exhume.compiler.front.kinds import (
 )
 from exhume.compiler.front.model import Field
 from exhume.compiler.front.specs import takes
-from exhume.compiler.ir.bit_sizes import element_bits, kind_bits, type_bits
-from exhume.compiler.ir.fixed import scalar_of
+from exhume.compiler.ir.fixed import element_bits, kind_bits, scalar_of, type_bits
 from exhume.compiler.ir.needs import is_bounded, without_rest, words
 from exhume.compiler.refusal import UnsupportedError
 

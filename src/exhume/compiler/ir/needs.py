@@ -34,8 +34,8 @@ from exhume.compiler.front.kinds import (
 )
 from exhume.compiler.front.model import Field, Type
 from exhume.compiler.front.specs import Model
-from exhume.compiler.ir.bit_sizes import times
 from exhume.compiler.ir.bits import is_inline, shares_bytes
+from exhume.compiler.ir.fixed import times
 from exhume.compiler.refusal import UnsupportedError
 
 KEYS = ("if", "size", "pos", "io", "repeat-expr", "repeat-until", "value", "parent")
