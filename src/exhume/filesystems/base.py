@@ -25,7 +25,7 @@ from exhume.filesystems.readonly import ReadOnlyFileSystem, file_time
 from exhume.io.opening import open_target
 from exhume.io.remote.opening import open_url
 from exhume.io.remote.source import RemoteSource
-from exhume.io.source import COALESCE_GAP, COALESCE_SIZE, Source, plan_reads
+from exhume.io.source import Source, plan_reads
 from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.registry import get_format
@@ -275,7 +275,7 @@ class ArchiveFileSystem(ReadOnlyFileSystem):
             for path, ranges in compressed.items():
                 spans = [one.span for one in ranges]
                 # Larger ranges to read, each with the indexes of the requests in it.
-                for start, end, members in plan_reads(spans, max_gap=COALESCE_GAP, max_size=COALESCE_SIZE):
+                for start, end, members in plan_reads(spans):
                     chosen = [ranges[member] for member in members]
                     _fill(out, chosen, _slicer(self, held, path, start, end, [one.span for one in chosen]))
             if any(isinstance(result, SourceChangedError) for result in out):

@@ -378,7 +378,9 @@ class StoppableSource(Source):
             self.base.close()
 
 
-def plan_reads(ranges: Sequence[tuple[int, int]], *, max_gap: int, max_size: int) -> list[tuple[int, int, list[int]]]:
+def plan_reads(
+    ranges: Sequence[tuple[int, int]], *, max_gap: int = COALESCE_GAP, max_size: int = COALESCE_SIZE
+) -> list[tuple[int, int, list[int]]]:
     """Merge half-open ranges into fewer reads.
 
     Returns `(start, end, indexes)` per read, in file order, where `indexes` are the positions in `ranges` that it

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Sequence
 
 from exhume.errors import SourceError, Span
-from exhume.io.source import COALESCE_GAP, COALESCE_SIZE, NETWORK_COST, Cost, Source, plan_reads
+from exhume.io.source import NETWORK_COST, Cost, Source, plan_reads
 
 
 class CountingSource(Source):
@@ -39,7 +39,7 @@ class CountingSource(Source):
     def read_many(self, ranges: Sequence[tuple[int, int]]) -> list[bytes]:
         """Read ranges like a remote source: near ones are joined into one request."""
         out = [b""] * len(ranges)
-        for start, end, members in plan_reads(ranges, max_gap=COALESCE_GAP, max_size=COALESCE_SIZE):
+        for start, end, members in plan_reads(ranges):
             data = self.read_at(start, end - start)
             for index in members:
                 first, last = ranges[index]

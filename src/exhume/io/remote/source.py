@@ -24,7 +24,7 @@ from exhume.errors import (
 from exhume.io import activity
 from exhume.io.remote.readahead import AdaptiveConcurrency, ReadAhead
 from exhume.io.remote.retry import attempt
-from exhume.io.source import COALESCE_GAP, COALESCE_SIZE, NETWORK_COST, Cost, Source, plan_reads
+from exhume.io.source import COALESCE_GAP, NETWORK_COST, Cost, Source, plan_reads
 from exhume.redaction import redact
 
 FREE_BYTES = 16 << 20
@@ -254,7 +254,7 @@ class RemoteSource(Source):
         out = [self._cached_edge(start, end) or b"" if end > start else b"" for start, end in ranges]
         wanted = [number for number, (start, end) in enumerate(ranges) if end > start and not out[number]]
         # Each read of the plan serves several of the wanted ranges, its members.
-        plan = plan_reads([ranges[number] for number in wanted], max_gap=COALESCE_GAP, max_size=COALESCE_SIZE)
+        plan = plan_reads([ranges[number] for number in wanted])
         places = [(start, end) for start, end, _ in plan]
         # A single read may be part of an announced range.
         run = self._ahead.find(*places[0], guess=False) if len(plan) == 1 else None
