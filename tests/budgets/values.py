@@ -19,8 +19,9 @@ from typing import Any
 import exhume
 from exhume.formats.ark.rbuf.idl import parse_idl
 from exhume.formats.ark.writer import ArkWriter
-from exhume.formats.leveldb.table_writer import build_batch, build_log
+from exhume.formats.leveldb.table_writer import build_log
 from tests.forks import Forks
+from tests.leveldb.crafted import build_batch
 from tests.leveldb.make_samples import PUT, build_database, write_files
 from tools.blocks import write_block
 

@@ -23,10 +23,11 @@ from exhume.engines.explain import Selection, explain_archive
 from exhume.errors import SourceError
 from exhume.findings import Check
 from exhume.formats.leveldb.table import Table
-from exhume.formats.leveldb.table_writer import build_batch, build_log
+from exhume.formats.leveldb.table_writer import build_log
 from exhume.formats.leveldb.wire import Handle
 from exhume.io.opening import open_target
 from tests.clp_s.build import demo
+from tests.leveldb.crafted import build_batch
 from tests.leveldb.test_damage import rocks_footer
 
 Cli = Callable[..., Any]

@@ -18,13 +18,13 @@ import pytest
 import exhume
 from exhume.formats.ark.rbuf.idl import parse_idl
 from exhume.formats.ark.writer import ArkWriter
-from exhume.formats.leveldb.table_writer import build_batch, build_log, write_database
+from exhume.formats.leveldb.table_writer import build_log, write_database
 from exhume.formats.leveldb.wire import build_varint
 from exhume.formats.zs import writer as zs_writer
 from exhume.limits import DEFAULT_LIMITS
 from tests.archives import label, own_archives, real_archives
 from tests.conftest import Ran
-from tests.leveldb.crafted import ENTITY, MERGE
+from tests.leveldb.crafted import ENTITY, MERGE, build_batch
 from tests.leveldb.make_samples import PUT, build_database, write_files
 from tests.leveldb.test_large import with_blob
 from tests.real import REAL

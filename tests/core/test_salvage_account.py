@@ -19,12 +19,13 @@ from hypothesis import strategies as st
 import exhume
 from exhume.codecs.checksums import masked_crc32c
 from exhume.errors import ExhumeError
-from exhume.formats.leveldb.table_writer import build_batch, build_log
+from exhume.formats.leveldb.table_writer import build_log
 from exhume.formats.leveldb.wire import build_varint
 from exhume.io.tree import MemoryTree
 from exhume.recovery import Outcome, SalvageReport, VerifiedBy
 from tests.clp_s.build import directory
 from tests.core.test_salvage_matrix import CASES, CHECKSUMMED, SET_APART, Case, content_leveldb, remove
+from tests.leveldb.crafted import build_batch
 from tests.leveldb.make_samples import PUT, build_table, edit, write_files
 from tests.sizes import PROFILE
 

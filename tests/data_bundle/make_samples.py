@@ -11,9 +11,10 @@ from exhume.formats.data_bundle.messages import BundleConfig, FileMetadata, Reco
 from exhume.formats.data_bundle.reader import DataBundleArchive
 from exhume.formats.data_bundle.writer import DataBundleWriter
 from exhume.formats.leveldb.blocks import build_block
-from exhume.formats.leveldb.table_writer import build_batch, build_log
+from exhume.formats.leveldb.table_writer import build_log
 from exhume.formats.leveldb.wire import InternalKey
 from exhume.io.local import LocalTree
+from tests.leveldb.crafted import build_batch
 
 MEMBERS = {
     "readme.txt": b"a bundle of small files\n" * 20,

@@ -17,7 +17,7 @@ from exhume.formats.data_bundle.layout import CONFIG_KEY, build_escaped, build_r
 from exhume.formats.data_bundle.messages import BundleConfig, FileMetadata, RecordMetadata, ShardHeader
 from exhume.formats.data_bundle.reader import DataBundleArchive
 from exhume.formats.data_bundle.salvage import salvage
-from exhume.formats.leveldb.table_writer import build_batch, build_log
+from exhume.formats.leveldb.table_writer import build_log
 from exhume.io.local import LocalTree
 from exhume.io.output.tree import OutputTree
 from exhume.limits import Limits
@@ -25,6 +25,7 @@ from exhume.recovery import SalvageMode, SalvageReport, VerifiedBy
 from exhume.testing.damage import flip
 from tests.data_bundle.make_samples import MEMBERS, USER, add_history, write_bundle
 from tests.data_bundle.test_damage import CRC, HEAD, Bundle, F, R, bundle
+from tests.leveldb.crafted import build_batch
 
 __all__ = ["bundle"]
 FILES, RECORDS = SalvageMode.FILES, SalvageMode.RECORDS

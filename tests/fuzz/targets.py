@@ -9,13 +9,13 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from exhume.compiler.instances.draft import SeededRandom
 from exhume.compiler.instances.draw import NoneDrawnError, draw, seal, spoil
 from exhume.compiler.refusal import UnsupportedError
 from exhume.testing.strategies import CHECKSUMS
 from tests.fuzz import archives, kernel, texts
 from tests.fuzz.archives import verb
 from tests.fuzz.guard import SIZE
+from tests.toolchain.damage import SeededRandom
 from tests.toolchain.differential import model
 
 Function = Callable[[bytes], object]

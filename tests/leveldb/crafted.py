@@ -37,6 +37,11 @@ def batch(sequence: int, *operations: Operation, count: int | None = None) -> by
     return struct.pack("<QI", sequence, written if count is None else count) + body
 
 
+def build_batch(sequence: int, operations: Iterable[tuple[int, bytes, bytes]]) -> bytes:
+    """A write batch of puts and deletions, as `(type, key, value)`; a deletion has no value."""
+    return batch(sequence, *(one[:2] if one[0] == DELETE else one for one in operations))
+
+
 def fragments(records: Iterable[tuple[int, bytes]], number: int | None = None) -> bytes:
     """Frames `(type of a whole record, payload)`; with a log's `number` in the form of recycled logs, which pieces have
     the types after.

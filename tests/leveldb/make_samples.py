@@ -9,8 +9,9 @@ from pathlib import Path
 from exhume.codecs.checksums import masked_crc32c
 from exhume.formats.leveldb.blocks import build_block
 from exhume.formats.leveldb.model import BYTEWISE
-from exhume.formats.leveldb.table_writer import TableWriter, build_batch, build_log
+from exhume.formats.leveldb.table_writer import TableWriter, build_log
 from exhume.formats.leveldb.wire import Handle, InternalKey, build_bytes, build_varint
+from tests.leveldb.crafted import build_batch
 
 PUT, DELETE = 1, 0
 

@@ -14,9 +14,10 @@ from exhume.formats.leveldb.blocks import build_block
 from exhume.formats.leveldb.comparators import INDEXED_DB, REVERSE, comparator_of
 from exhume.formats.leveldb.database import Database
 from exhume.formats.leveldb.model import BYTEWISE
-from exhume.formats.leveldb.table_writer import build_batch, build_log
+from exhume.formats.leveldb.table_writer import build_log
 from exhume.formats.leveldb.wire import InternalKey, build_bytes
 from exhume.io.tree import MemoryTree
+from tests.leveldb.crafted import build_batch
 from tests.leveldb.make_samples import PUT, build_database, edit
 from tests.leveldb.test_damage import Files, key_of, table_of
 from tests.sizes import some

@@ -26,7 +26,7 @@ from exhume.formats.leveldb.manifest import replay
 from exhume.formats.leveldb.model import Status, Verdict
 from exhume.formats.leveldb.reader import LevelDbArchive
 from exhume.formats.leveldb.table import Table
-from exhume.formats.leveldb.table_writer import build_batch, build_log
+from exhume.formats.leveldb.table_writer import build_log
 from exhume.formats.leveldb.wire import Handle, InternalKey, build_bytes, build_varint
 from exhume.io.local import LocalTree
 from exhume.io.source import BytesSource
@@ -35,6 +35,7 @@ from exhume.layout.sections import SectionKind
 from exhume.recovery import Outcome
 from exhume.testing.damage import flip, overwrite
 from exhume.view.map import VERDICT_COLORS, draw_map, to_svg
+from tests.leveldb.crafted import build_batch
 from tests.leveldb.make_samples import DELETE, HISTORY, PUT, build_database, build_table, edit, write_files
 from tests.real import RealSamples
 from tests.sizes import size, some

@@ -7,9 +7,10 @@ import pytest
 import exhume
 from exhume.findings import Severity, Verdict
 from exhume.formats.leveldb.database import Database
-from exhume.formats.leveldb.table_writer import build_batch, build_log
+from exhume.formats.leveldb.table_writer import build_log
 from exhume.formats.leveldb.wire import InternalKey, build_bytes, build_varint
 from exhume.io.tree import MemoryTree
+from tests.leveldb.crafted import build_batch
 from tests.leveldb.make_samples import PUT, build_database, build_table, edit
 
 FIRST = edit(log=6, last=9, following=20, tables=[])

@@ -22,7 +22,7 @@ from exhume.errors import ExhumeError, LimitExceededError
 from exhume.formats.leveldb import large, log, replay, table, table_blocks, table_index
 from exhume.formats.leveldb.layout_facts import FRAGMENT, FragmentTypes
 from exhume.formats.leveldb.ranges import json_parts
-from exhume.formats.leveldb.table_writer import build_batch, build_log
+from exhume.formats.leveldb.table_writer import build_log
 from exhume.formats.leveldb.wire import build_varint
 from exhume.io.source import BytesSource
 from exhume.io.tree import MemoryTree
@@ -30,7 +30,7 @@ from exhume.io.values import LargeValue
 from exhume.layout.sections import SectionKind
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.native import kernel
-from tests.leveldb.crafted import MERGE
+from tests.leveldb.crafted import MERGE, build_batch
 from tests.leveldb.make_samples import PUT, build_database, build_table, write_files
 from tests.leveldb.test_damage import blob_file, blobs
 from tests.sizes import some

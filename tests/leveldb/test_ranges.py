@@ -19,12 +19,13 @@ from exhume.formats.leveldb import checks, ranges, table
 from exhume.formats.leveldb.blocks import build_block
 from exhume.formats.leveldb.database import Database
 from exhume.formats.leveldb.kernel import LeveldbRows
-from exhume.formats.leveldb.table_writer import TableWriter, build_batch, build_log, write_database
+from exhume.formats.leveldb.table_writer import TableWriter, build_log, write_database
 from exhume.formats.leveldb.wire import BlockIndex, Handle, InternalKey
 from exhume.io.source import BytesSource
 from exhume.io.tree import MemoryTree
 from exhume.native import kernel
 from exhume.testing.damage import flip
+from tests.leveldb.crafted import build_batch
 from tests.leveldb.make_samples import PUT, build_database, edit, write_files
 from tests.sizes import size, some
 

@@ -16,7 +16,7 @@ from exhume.formats.leveldb.database import Database
 from exhume.formats.leveldb.layout_facts import BATCH
 from exhume.formats.leveldb.log import LogReader
 from exhume.formats.leveldb.salvage import salvage
-from exhume.formats.leveldb.table_writer import build_batch, build_log
+from exhume.formats.leveldb.table_writer import build_log
 from exhume.formats.leveldb.wire import InternalKey, build_bytes
 from exhume.io.local import LocalTree
 from exhume.io.source import BytesSource
@@ -24,6 +24,7 @@ from exhume.io.tree import MemoryTree
 from exhume.limits import Limits
 from exhume.recovery import SalvageMode, SalvageReport, VerifiedBy
 from exhume.testing.damage import flip
+from tests.leveldb.crafted import build_batch
 from tests.leveldb.make_samples import DELETE, PUT, build_database, build_table, edit, write_files
 from tests.leveldb.test_damage import CASES, KEY, LIVE, Files, drop, retable, table_of
 from tests.leveldb.test_ranges import files_of

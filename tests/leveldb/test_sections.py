@@ -20,13 +20,14 @@ from exhume.formats.leveldb import pykernel as pure
 from exhume.formats.leveldb import sections as module
 from exhume.formats.leveldb.blocks import build_block, seal_block
 from exhume.formats.leveldb.reader import LevelDbArchive
-from exhume.formats.leveldb.table_writer import build_batch, build_log
+from exhume.formats.leveldb.table_writer import build_log
 from exhume.formats.leveldb.wire import Handle, Handles
 from exhume.io.source import BytesSource
 from exhume.io.tree import MemoryTree
 from exhume.layout.sections import PlacedRun, Section, SectionKind, SectionMap, SectionRun
 from exhume.testing.selftest import files_of
 from tests.archives import OWN
+from tests.leveldb.crafted import build_batch
 from tests.leveldb.make_samples import PUT, build_database, build_table, write_files
 from tests.leveldb.test_damage import KEY, table_of
 from tests.sizes import some

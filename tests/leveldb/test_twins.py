@@ -27,10 +27,11 @@ from exhume.formats.leveldb.log import BLOCK, LogReader
 from exhume.formats.leveldb.model import BYTEWISE, Place, Status, Verdict, Version
 from exhume.formats.leveldb.ranges import versions_of
 from exhume.formats.leveldb.table import Table
-from exhume.formats.leveldb.table_writer import TableWriter, build_batch, build_log
+from exhume.formats.leveldb.table_writer import TableWriter, build_log
 from exhume.formats.leveldb.wire import MAX_U64, BlockIndex, Handle, InternalKey, build_varint, key_text
 from exhume.io.source import BytesSource
 from exhume.native import kernel, pykernel
+from tests.leveldb.crafted import build_batch
 
 HERE = Span("x", 0, 1 << 20)
 BUDGET = 1 << 20

@@ -15,10 +15,11 @@ import pytest
 import exhume
 from exhume.distributed import partitions, to_bag, to_dataframe
 from exhume.distributed.collections import conform, merged_schema
-from exhume.formats.leveldb.table_writer import build_batch, build_log
+from exhume.formats.leveldb.table_writer import build_log
 from exhume.io.remote.source import HEAD, TAIL
 from tests.archives import own_archives
 from tests.conftest import ROOT
+from tests.leveldb.crafted import build_batch
 from tests.leveldb.make_samples import build_table, edit, write_files
 from tests.many.conftest import make_zs
 

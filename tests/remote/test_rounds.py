@@ -18,11 +18,12 @@ from exhume.errors import FormatError
 from exhume.formats.ark.derive import write_snippet
 from exhume.formats.ark.reader import ArkArchive
 from exhume.formats.data_bundle.layout import CONFIG_KEY
-from exhume.formats.leveldb.table_writer import build_batch, build_log
+from exhume.formats.leveldb.table_writer import build_log
 from exhume.io.remote.source import HEAD, TAIL
 from exhume.io.source import Cost
 from tests.archives import label, own_archives, real_archives
 from tests.data_bundle.make_samples import add_history, write_bundle
+from tests.leveldb.crafted import build_batch
 from tests.remote.server import serving
 from tests.remote.store import Store
 from tests.remote.wire import Wire

@@ -17,10 +17,9 @@ import multiprocessing
 import random
 import sys
 import time
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeVar
 
-from exhume.compiler.instances.draft import SeededRandom
 from exhume.compiler.instances.draw import NoneDrawnError, draw
 from tests.conftest import ROOT
 from tests.sizes import bound_memory
@@ -35,6 +34,23 @@ DRAWN = 200
 """Instances that are drawn for each schema."""
 
 Input = tuple[bytes, list[Any]]
+T = TypeVar("T")
+
+
+class SeededRandom:
+    """Random choices that are the same every time: for many instances fast, where failing ones need not be shrunk."""
+
+    def __init__(self, seed: object) -> None:
+        self.random = random.Random(repr(seed))
+
+    def integer(self, low: int, high: int) -> int:
+        return self.random.randint(low, high)
+
+    def choice(self, options: Sequence[T]) -> T:
+        return self.random.choice(options)
+
+    def data(self, size: int) -> bytes:
+        return self.random.randbytes(size)
 
 
 @functools.cache

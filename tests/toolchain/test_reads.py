@@ -11,10 +11,10 @@ import pytest
 import exhume
 from exhume.errors import Span
 from exhume.formats.leveldb.blocks import build_block
-from exhume.formats.leveldb.table_writer import build_batch
 from exhume.native import kernel
 from tests.archives import own_archives
 from tests.conftest import ROOT
+from tests.leveldb.crafted import build_batch
 from tests.toolchain import reads
 
 

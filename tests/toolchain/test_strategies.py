@@ -17,14 +17,13 @@ from hypothesis import HealthCheck, Phase, find, given, settings
 from hypothesis import strategies as st
 
 from exhume.codecs.checksums import crc64_xz, masked_crc32c
-from exhume.compiler.instances.draft import SeededRandom
 from exhume.compiler.instances.draw import draw
 from exhume.compiler.instances.walk import Walk
 from exhume.compiler.refusal import UnsupportedError
 from exhume.testing.strategies import Instance, InvalidInstance, from_ksy, invalid_from_ksy
 from tests.conftest import ROOT
 from tests.sizes import PROFILE, size
-from tests.toolchain.damage import samples
+from tests.toolchain.damage import SeededRandom, samples
 from tests.toolchain.differential import model
 from tests.toolchain.refusals import check, fast_refusal, plain_refusal, same_place
 

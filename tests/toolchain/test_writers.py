@@ -21,7 +21,7 @@ from exhume.formats.data_bundle.layout_fields import build
 from exhume.formats.kv_ir import layout as kv_ir
 from exhume.formats.kv_ir.layout import Encodings, MetadataTypes, Tags
 from exhume.formats.leveldb.blocks import build_block
-from exhume.formats.leveldb.table_writer import build_batch, build_log
+from exhume.formats.leveldb.table_writer import build_log
 from exhume.formats.leveldb.wire import build_bytes, build_varint
 from exhume.formats.zs import layout as zs
 from exhume.native.pykernel import frame_records
@@ -64,15 +64,6 @@ def block_entries(one: Any) -> Values | None:
             return None
         found.append((before[: each.len_shared] + bytes(each.key_suffix), bytes(each.value.data)))
     return None if one.has_hash_index else (found,)
-
-
-def batch(one: Any) -> Values | None:
-    found = [
-        (each.operation_type, bytes(each.key.data), bytes(each.value.data) if each.value is not None else b"")
-        for each in one.operations
-        if each.operation_type in (0, 1)
-    ]
-    return (one.sequence, found) if len(found) == len(one.operations) else None
 
 
 def log_records(one: Any) -> Values:
@@ -205,7 +196,6 @@ WAYS: dict[str, Way] = {
     "zs_data_block": (lambda one: ([bytes(each.data) for each in one.records],), frame_records),
     "zs_index_block": (zs_entries, lambda entries: zs.build_index([zs.IndexEntry(*each) for each in entries])),
     "leveldb_block": (block_entries, build_block),
-    "leveldb_write_batch": (batch, build_batch),
     "leveldb_log": (log_records, build_log),
     "leveldb_varint": (lambda one: (one,), build_varint),
     "leveldb_bytes": (lambda one: (bytes(one.data),), build_bytes),

@@ -10,7 +10,6 @@ other fields determine its bytes; a stream is in `with_stated_size` if its size 
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable
 from collections.abc import Sequence as Many
 from typing import Any, Protocol, TypeVar
@@ -243,7 +242,7 @@ T = TypeVar("T")
 
 
 class RandomChoices(Protocol):
-    """The source of random values: Hypothesis, or a generator of random numbers.
+    """The source of random values, such as Hypothesis.
 
     `integer` returns a number of [low, high], `choice` an element, `data` bytes.
     """
@@ -251,19 +250,3 @@ class RandomChoices(Protocol):
     def integer(self, low: int, high: int) -> int: ...
     def choice(self, options: Many[T]) -> T: ...
     def data(self, size: int) -> bytes: ...
-
-
-class SeededRandom:
-    """Choices by a generator of random numbers: for many instances fast, where failing ones need not be shrunk."""
-
-    def __init__(self, seed: object) -> None:
-        self.random: random.Random = random.Random(repr(seed))  # noqa: S311 - the same instances every time is what it is for
-
-    def integer(self, low: int, high: int) -> int:
-        return self.random.randint(low, high)
-
-    def choice(self, options: Many[T]) -> T:
-        return self.random.choice(options)
-
-    def data(self, size: int) -> bytes:
-        return self.random.randbytes(size)

@@ -17,7 +17,6 @@ from exhume.errors import WriterError
 from exhume.formats.leveldb.blocks import block_parts, build_block, seal_block
 from exhume.formats.leveldb.kernel import table_blocks
 from exhume.formats.leveldb.layout_facts import (
-    BATCH,
     FIRST,
     FRAGMENT,
     FULL,
@@ -265,16 +264,6 @@ def write_database(
         with create(name) as file:
             file.write(data)
     return count
-
-
-def build_batch(sequence: int, operations: Iterable[tuple[int, bytes, bytes]]) -> bytes:
-    """Return a write batch of `(type, key, value)`; the types are 0 for a deletion, whose value is ignored, and 1."""
-    parts = [
-        build_bytes(key) if kind == 0 else build_bytes(key) + build_bytes(value) for kind, key, value in operations
-    ]
-    kinds = [kind for kind, _, _ in operations]
-    body = b"".join(bytes((kind,)) + part for kind, part in zip(kinds, parts, strict=True))
-    return BATCH.pack(sequence, len(parts)) + body
 
 
 def build_log(records: Iterable[bytes]) -> bytes:
