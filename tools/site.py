@@ -17,7 +17,7 @@ from pathlib import Path, PurePosixPath
 from types import ModuleType
 
 import exhume
-from exhume.cli.exit_code import ExitCode
+from exhume.cli import ExitCode
 from exhume.limits import DEFAULT_LIMITS
 
 ROOT = Path(__file__).resolve().parent.parent

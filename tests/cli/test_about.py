@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 from exhume_ksy.fast import ELEMENTS, _layout
 
-from exhume.cli import about
-from exhume.cli.exit_code import ExitCode
+from exhume.cli import ExitCode, about
 from exhume.cli.main import invoke
 from exhume.native import compiled as _compiled
 

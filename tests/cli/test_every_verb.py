@@ -16,8 +16,8 @@ from typing import Any
 import click
 import pytest
 
+from exhume.cli import ExitCode
 from exhume.cli import run as running
-from exhume.cli.exit_code import ExitCode
 from exhume.cli.main import ending, main
 from exhume.formats.zs import writer as zs_writer
 from exhume.limits import DEFAULT_LIMITS

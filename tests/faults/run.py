@@ -32,7 +32,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from exhume.cli.exit_code import ExitCode
+from exhume.cli import ExitCode
 from exhume.cli.main import CarriedError, invoke, main
 from exhume.errors import ExhumeError
 from exhume.io import folders

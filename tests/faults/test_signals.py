@@ -20,7 +20,7 @@ from pathlib import Path
 import click
 import pytest
 
-from exhume.cli.exit_code import ExitCode
+from exhume.cli import ExitCode
 from exhume.cli.main import ending, invoke, main
 from exhume.cli.main import run as program
 from tests.faults import run

@@ -25,7 +25,7 @@ from typing import Any, TextIO
 
 import click
 
-from exhume.cli.exit_code import ExitCode, output_is_closed
+from exhume.cli import ExitCode, output_is_closed
 from exhume.cli.progress import ProgressBar
 from exhume.cli.records import SCHEMA, canonical, digest_of, facts_of, files_of, parse_record
 from exhume.errors import ExhumeError, Span, WriterError

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from exhume.cli.exit_code import ExitCode
+from exhume.cli import ExitCode
 from exhume.cli.params import Verb
 from exhume.cli.render import printable
 from exhume.cli.runtime import Run, plain_options

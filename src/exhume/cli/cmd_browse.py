@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from exhume.cli.exit_code import ExitCode
+from exhume.cli import ExitCode
 from exhume.cli.params import Verb
 from exhume.cli.runtime import Run, common_options
 from exhume.errors import MissingDependencyError

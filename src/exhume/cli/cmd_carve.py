@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from exhume.cli.exit_code import ExitCode
+from exhume.cli import ExitCode
 from exhume.cli.many import ManyOptions, OutputNames, Targets, many_options, prepare_directory
 from exhume.cli.params import BYTE_RANGE, FORMAT, SIZE, Verb
 from exhume.cli.playback import print_failed, worst

@@ -18,7 +18,7 @@ from itertools import repeat
 import click
 
 from exhume.archive import MemberArchive
-from exhume.cli.exit_code import ExitCode
+from exhume.cli import ExitCode
 from exhume.cli.formatcli import (
     FormatCommand,
     await_beginning,

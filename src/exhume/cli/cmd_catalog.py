@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from exhume.cli.exit_code import ExitCode
+from exhume.cli import ExitCode
 from exhume.cli.many import ManyOptions, many_options
 from exhume.cli.params import Group, Verb
 from exhume.cli.render import cell, shown

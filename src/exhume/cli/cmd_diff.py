@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from exhume.cli.exit_code import ExitCode
+from exhume.cli import ExitCode
 from exhume.cli.params import Jobs, Verb
 from exhume.cli.render import printable
 from exhume.cli.runtime import Run, common_options

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from exhume.cli.exit_code import ExitCode
+from exhume.cli import ExitCode
 from exhume.cli.formatcli import given_options, refuse_combined
 from exhume.cli.many import ManyOptions, recursive_options
 from exhume.cli.params import BYTE_RANGE, SIZE, Verb, Whole

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from exhume.cli.exit_code import ExitCode
+from exhume.cli import ExitCode
 from exhume.cli.params import Verb, Whole
 from exhume.cli.runtime import Run, common_options
 from exhume.errors import MissingDependencyError, Span

@@ -24,7 +24,7 @@ from typing import Any
 import click
 
 from exhume.choices import hint
-from exhume.cli.exit_code import ExitCode
+from exhume.cli import ExitCode
 from exhume.cli.formatcli import (
     FormatCommand,
     format_cli,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exhume.archive import MemberArchive, Progress
-from exhume.cli.exit_code import ExitCode
+from exhume.cli import ExitCode
 from exhume.cli.formatcli import FormatCommand, recognized_format, split_options
 from exhume.cli.params import Jobs
 from exhume.cli.render import human_size

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import click
 
-from exhume.cli.exit_code import ExitCode
+from exhume.cli import ExitCode
 from exhume.cli.many import ManyOptions, many_options, recursive_option
 from exhume.cli.params import Verb
 from exhume.cli.render import printable, shown

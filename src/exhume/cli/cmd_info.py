@@ -17,7 +17,7 @@ from typing import Any
 import click
 
 from exhume.archive import no_progress
-from exhume.cli.exit_code import ExitCode
+from exhume.cli import ExitCode
 from exhume.cli.formatcli import (
     FormatCommand,
     given_options,

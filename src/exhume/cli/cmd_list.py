@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exhume.archive import Archive, Entry
-from exhume.cli.exit_code import ExitCode
+from exhume.cli import ExitCode
 from exhume.cli.formatcli import (
     FormatCli,
     FormatCommand,

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from exhume.choices import hint
-from exhume.cli.exit_code import ExitCode
+from exhume.cli import ExitCode
 from exhume.cli.formatcli import FormatCommand, recognized_format, split_options
 from exhume.cli.params import Jobs
 from exhume.cli.render import human_size, printable

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import click
 
-from exhume.cli.exit_code import ExitCode
+from exhume.cli import ExitCode
 from exhume.cli.formatcli import require_format
 from exhume.cli.params import Verb
 from exhume.cli.runtime import Run, common_options

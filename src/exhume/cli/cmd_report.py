@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from exhume.cli.exit_code import ExitCode
+from exhume.cli import ExitCode
 from exhume.cli.many import prepare_directory
 from exhume.cli.params import FORMAT, Jobs, Verb
 from exhume.cli.render import printable

@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from exhume.cli.exit_code import ExitCode
+from exhume.cli import ExitCode
 from exhume.cli.formatcli import FormatCommand, given_options, split_options
 from exhume.cli.many import ManyOptions, many_options, prepare_directory, sweep, synced_together
 from exhume.cli.playback import check_each, each_target, worst

@@ -19,7 +19,7 @@ from typing import Any
 
 import click
 
-from exhume.cli.exit_code import ExitCode
+from exhume.cli import ExitCode
 from exhume.cli.formatcli import (
     FormatCli,
     FormatCommand,

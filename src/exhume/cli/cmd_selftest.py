@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from exhume.cli.exit_code import ExitCode
+from exhume.cli import ExitCode
 from exhume.cli.params import Verb, Whole
 from exhume.cli.runtime import Run, plain_options
 from exhume.counts import counted

@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from exhume.cli.exit_code import ExitCode
+from exhume.cli import ExitCode
 from exhume.cli.many import ManyOptions, many_options, recursive_option
 from exhume.cli.params import Choice, Verb
 from exhume.cli.render import printable, shown

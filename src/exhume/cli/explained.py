@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from exhume.cli.exit_code import ExitCode
+from exhume.cli import ExitCode
 from exhume.cli.render import cell, printable
 from exhume.cli.run import Run
 from exhume.cli.terminal.screen import FIELD_COLORS, Screen, paint

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from exhume.archive import Entry
-    from exhume.cli.exit_code import ExitCode
+    from exhume.cli import ExitCode
     from exhume.cli.run import Run
 
 

@@ -20,7 +20,7 @@ from click import UsageError
 
 from exhume import __version__
 from exhume import cli as _package
-from exhume.cli.exit_code import ExitCode, is_closed, output_is_closed
+from exhume.cli import ExitCode, is_closed, output_is_closed
 from exhume.cli.params import Group
 from exhume.errors import ExhumeError, QueryError
 from exhume.redaction import redact

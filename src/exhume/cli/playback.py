@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exhume.archive import Progress
-from exhume.cli.exit_code import ExitCode
+from exhume.cli import ExitCode
 from exhume.cli.formatcli import UnsuitedOptionError
 from exhume.cli.many import ManyOptions, Targets
 from exhume.cli.render import printable, shown

@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from exhume.cli.exit_code import ExitCode
+from exhume.cli import ExitCode
 from exhume.cli.many import ManyOptions, Targets
 from exhume.cli.playback import One, Player, each_target, head, print_failed, worst
 from exhume.cli.render import printable, shown

@@ -20,7 +20,7 @@ from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.redaction import redact
 
 if TYPE_CHECKING:
-    from exhume.cli.exit_code import ExitCode
+    from exhume.cli import ExitCode
     from exhume.cli.progress import ProgressBar
     from exhume.engines.inspect import Inspection
     from exhume.io.source import Source
@@ -191,7 +191,7 @@ class Run:
 
     def report_problems(self, archive: Inspection) -> ExitCode:
         """Print on standard error why an archive was not read or checked completely; return the outcome for it."""
-        from exhume.cli.exit_code import ExitCode
+        from exhume.cli import ExitCode
 
         for problem in archive.problems:
             self.note(f"{problem.severity}: {problem}")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exhume.choices import hint
-from exhume.cli.exit_code import ExitCode
+from exhume.cli import ExitCode
 from exhume.cli.runtime import Run
 from exhume.counts import counted
 from exhume.redaction import redact

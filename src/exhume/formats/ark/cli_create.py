@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from exhume.cli.exit_code import ExitCode
+from exhume.cli import ExitCode
 from exhume.cli.params import LOCAL_PATH, SIZE, Choice, Jobs, Verb, Whole
 from exhume.cli.progress import total_size
 from exhume.cli.runtime import bounded_options

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from exhume.cli.exit_code import ExitCode
+from exhume.cli import ExitCode
 from exhume.cli.params import LOCAL_PATH, SIZE, Choice, Verb
 from exhume.cli.progress import with_total
 from exhume.cli.render import human_size, printable

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from exhume.cli.exit_code import ExitCode
+from exhume.cli import ExitCode
 from exhume.cli.formatcli import FormatCli, SearchOptions, VerbOptions, refuse_names
 from exhume.cli.params import Choice as ChoiceType
 from exhume.cli.params import Time, Whole

@@ -15,7 +15,7 @@ from exhume.cli.params import Choice
 from exhume.formats.clp_s.cli_options import OPTIONS, WITHOUT_EFFECT, CatOptions, ClpSSearchOptions, merges
 
 if TYPE_CHECKING:
-    from exhume.cli.exit_code import ExitCode
+    from exhume.cli import ExitCode
     from exhume.cli.run import Run
     from exhume.formats.clp_s.read.dataset import Dataset
     from exhume.formats.clp_s.reader import ClpSArchive

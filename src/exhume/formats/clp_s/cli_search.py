@@ -13,7 +13,7 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 from exhume.choices import LOOKED_AT, hint
-from exhume.cli.exit_code import ExitCode
+from exhume.cli import ExitCode
 from exhume.counts import counted
 from exhume.errors import EntryNotFoundError, QueryError, Span
 from exhume.formats.clp_s.layout import NodeType

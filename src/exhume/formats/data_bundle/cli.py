@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exhume.choices import hint
-from exhume.cli.exit_code import ExitCode
+from exhume.cli import ExitCode
 from exhume.cli.formatcli import FormatCli, VerbOptions
 from exhume.cli.params import SIZE, Choice, Jobs, Whole
 from exhume.cli.runtime import Run

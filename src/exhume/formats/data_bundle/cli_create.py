@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from exhume.cli.exit_code import ExitCode
+from exhume.cli import ExitCode
 from exhume.cli.params import LOCAL_PATH, SIZE, Choice, Jobs, Verb, Whole
 from exhume.cli.runtime import Run, plain_options
 

@@ -17,7 +17,7 @@ from exhume.cli.runtime import Run
 from exhume.formats.clp_s import cli_options
 
 if TYPE_CHECKING:
-    from exhume.cli.exit_code import ExitCode
+    from exhume.cli import ExitCode
     from exhume.errors import ExhumeError
     from exhume.formats.kv_ir.reader import KvIrArchive, StreamArchive
 
@@ -120,7 +120,7 @@ class LeftOut:
 
     def outcome(self, outcome: T) -> T | ExitCode:
         """Return the exit code of a verb: `outcome`, unless something was left out.  Notes how many events were."""
-        from exhume.cli.exit_code import ExitCode
+        from exhume.cli import ExitCode
         from exhume.counts import counted
 
         if self.large > 1:

@@ -20,7 +20,7 @@ from exhume.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from exhume.archive import Entry
-    from exhume.cli.exit_code import ExitCode
+    from exhume.cli import ExitCode
     from exhume.cli.runtime import Run
     from exhume.findings import Finding
     from exhume.formats.leveldb.checks import Report
@@ -160,7 +160,7 @@ def outcome(run: Run, archive: LevelDbArchive) -> ExitCode:
 
     Each of these causes is noted on standard error.
     """
-    from exhume.cli.exit_code import ExitCode
+    from exhume.cli import ExitCode
     from exhume.findings import Finding
     from exhume.formats.leveldb.checks import UNRESOLVED
     from exhume.formats.leveldb.model import ValueTypes, type_name
@@ -311,7 +311,7 @@ def _rows(
 
 def search(run: Run, archives: list[LevelDbArchive], query: str, options: LevelDbSearchOptions) -> ExitCode | None:
     """`exhume search`: keys that start with the query, or values that contain it."""
-    from exhume.cli.exit_code import ExitCode
+    from exhume.cli import ExitCode
     from exhume.formats.leveldb.ranges import beyond, chosen_rows, versions_of
 
     wanted: bytes = BYTES.convert(query, None, None)

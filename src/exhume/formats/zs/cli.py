@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exhume.archive import no_progress
-from exhume.cli.exit_code import ExitCode
+from exhume.cli import ExitCode
 from exhume.cli.formatcli import FormatCli, SearchOptions, VerbOptions, refuse_names
 from exhume.cli.params import BYTES, SIZE, Choice, Jobs, Whole
 from exhume.cli.runtime import Run
