@@ -485,7 +485,7 @@ def test_tables_whose_place_makes_no_sense() -> None:
     assert (second.end, fifth.start, fifth.end) == (100, 100, 100)
     for table, code, path, expected, actual in (
         (first, checks.BAD_TABLE_OFFSET, "tables[0].ofs_table", "at most 20", 50),
-        (third, checks.BAD_STREAM_ID, "tables[2].stream_id", None, 1),
+        (third, checks.BAD_STREAM_ID, "tables[2].stream_id", "below 1", 1),
         (fourth, checks.BAD_TABLE_OFFSET, "tables[3].ofs_table", "at most 100", 101),
     ):
         error = table.problem

@@ -27,10 +27,10 @@ def test_records_with_equal_keys_are_refused_with_the_reason(real_samples: RealS
         with open_archive(FileSource(path)) as archive:
             with pytest.raises(ExhumeError, match="twice, as of records with two equal keys") as caught:
                 list(archive.events())
-            assert caught.value.code == "CLPS-348"
+            assert caught.value.code == "CLPS-335"
             assert caught.value.span is not None
             codes = [finding.code for finding in archive.verify()]
-            assert "CLPS-348" in codes
+            assert "CLPS-335" in codes
         seen += 1
     assert seen
 

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import msgpack
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 import exhume
 from exhume.errors import ExhumeError, LimitExceededError, UnrecognizedFormatError
 from exhume.findings import Severity
-from exhume.formats.clp_s import verify
+from exhume.formats.clp_s import layout, verify
 from exhume.formats.clp_s.checks import RULES
 from exhume.formats.clp_s.layout import PacketType
 from exhume.formats.clp_s.names import STRUCTURES
+from exhume.formats.clp_s.read.template import SchemaLayout
 from exhume.formats.clp_s.reader import open_archive
 from exhume.formats.clp_s.verify import _frames
 from exhume.formats.clp_s.verify_tables import check_stream
@@ -98,6 +102,7 @@ ARCHIVES: dict[str, Callable[[], bytes]] = {
     "CLPS-334": lambda: demo(
         schemas=[*demo().schemas, (9, [], [marker(9, 1), 20])], nodes=[*build.DEMO_NODES, (14, b"", 6)]
     ).build(),
+    "CLPS-335": lambda: tiny(nodes=[(-1, b"", 5), (0, b"s", 3), (1, b"a", 0)], schemas=[(0, [2], [])]).build(),
     "CLPS-340": lambda: payload(tiny(), "/table_metadata", 32, u64(1 << 60)),
     "CLPS-341": lambda: payload(tiny(), "/table_metadata", 24, u64(1)),
     "CLPS-342": lambda: payload(tiny(), "/table_metadata", 40, u64(3)),
@@ -241,6 +246,89 @@ def test_reading_fails_with_the_same_rule_or_not_at_all(code: str) -> None:
     assert caught.value.code == code, str(caught.value)
     assert caught.value.span is not None
     assert "\n" not in str(caught.value)
+
+
+def test_more_records_than_can_be_counted_are_a_fault_of_the_table() -> None:
+    data = payload(tiny(), "/table_metadata", 60, u64((1 << 63) + 1))
+    assert [finding.code for finding in exhume.verify(data, format="clp-s")] == ["CLPS-340"]
+    with open_archive(BytesSource(data)) as archive:
+        for read in (archive.json_lines, archive.events, archive.to_arrow, partial(archive.to_arrow, query="a: 1")):
+            with pytest.raises(ExhumeError, match="CLPS-340"):
+                list(read())
+
+
+@pytest.mark.parametrize("info", [{}, {"segments": 1}, {"num_segments": "1"}, [1]])
+def test_a_segment_count_that_is_missing_is_refused_as_upstream_does(info: object) -> None:
+    data = tiny(extra_packets=[(0, msgpack.packb(info))]).build()
+    assert [finding.code for finding in exhume.verify(data, format="clp-s")] == ["CLPS-104"]
+
+
+@pytest.mark.parametrize("built", [times(0, 0, b""), old(patterns=[(0, b"")]).build()])
+def test_a_pattern_that_prints_nothing_is_malformed(built: bytes) -> None:
+    assert "CLPS-406" in [finding.code for finding in exhume.verify(built, format="clp-s")]
+    with pytest.raises(ExhumeError, match="CLPS-406"):
+        reading(built)
+
+
+ROW = i64(1, 2)
+MISPLACED: dict[str, tuple[list[tuple[int, bytes, int]], list[int], list[int], bytes]] = {
+    "below a string": ([(-1, b"", 5), (0, b"s", 3), (1, b"a", 0)], [2], [], ROW),
+    "below null": ([(-1, b"", 5), (0, b"n", 7), (1, b"a", 0)], [2], [], ROW),
+    "below an object below a number": ([(-1, b"", 5), (0, b"n", 0), (1, b"o", 5), (2, b"a", 0)], [3], [], ROW),
+    "below a structured array": ([(-1, b"", 5), (0, b"s", 9), (1, b"", 0)], [2], [], ROW),
+    "below internal fields of an object": ([(-1, b"", 5), (0, b"m", 10), (1, b"a", 0)], [2], [], ROW),
+    "below a root that is a number": ([(-1, b"", 5), (-1, b"", 0), (1, b"a", 0)], [2], [], ROW),
+    "a root that is a number": ([(-1, b"", 5), (-1, b"a", 0)], [1], [], ROW),
+    "twice": ([(-1, b"", 5), (0, b"a", 0)], [1, 1], [], ROW + ROW),
+    "in no array": ([(-1, b"", 5), (0, b"a", 0)], [], [1], ROW),
+    "in no array and without a column": ([(-1, b"", 5), (0, b"a", 0), (0, b"n", 7)], [1], [2], ROW),
+}
+"""Nodes, ordered and unordered entries of a schema, and its table, in which a value is that no record would show."""
+
+
+@pytest.mark.parametrize("case", MISPLACED)
+def test_values_that_no_record_would_show_are_found_and_refused(case: str) -> None:
+    nodes, ordered, unordered, table = MISPLACED[case]
+    # With a sound table before and after, which all readers still give.
+    nodes = [*nodes, (0, b"z", 0)]
+    schemas = [(0, [len(nodes) - 1], []), (1, ordered, unordered)]
+    data = tiny(nodes=nodes, schemas=schemas, streams=[[(0, 2, ROW), (1, 2, table), (0, 2, ROW)]]).build()
+    code = "CLPS-332" if case.startswith("in no array") else "CLPS-335"
+    findings = exhume.verify(data, format="clp-s")
+    assert {finding.code for finding in findings if finding.severity is Severity.ERROR} == {code}
+    with open_archive(BytesSource(data)) as archive:
+        lines: list[bytes] = []
+        with pytest.raises(ExhumeError, match=code):
+            lines.extend(archive.json_lines())
+        assert lines == [b'{"z":1}\n', b'{"z":2}\n']
+        for ordered_too in (False, True):
+            with pytest.raises(ExhumeError, match=code):
+                list(archive.json_chunks(ordered=ordered_too))
+        with pytest.raises(ExhumeError, match=code):
+            list(archive.json_lines("*: *"))
+
+
+@given(st.data())
+def test_what_verify_calls_sound_shows_each_stored_value(data: st.DataObject) -> None:
+    """Each column of a table is one of a record, whatever the tree and the schema are."""
+    kinds = st.sampled_from([0, 1, 2, 3, 4, 5, 5, 5, 6, 7, 9, 10])
+    keys = st.sampled_from([b"", b"a", b"b"])
+    more = range(data.draw(st.integers(1, 5)))
+    nodes = [(-1, b"", 5), *((data.draw(st.integers(-1, at)), data.draw(keys), data.draw(kinds)) for at in more)]
+    ids = st.integers(0, len(nodes) - 1)
+    ordered, unordered = data.draw(st.lists(ids, max_size=3)), data.draw(st.lists(ids, max_size=2))
+    is_run = data.draw(st.booleans())
+    if unordered and is_run:
+        unordered = [marker(9, len(unordered)), *unordered]
+    tree = layout.SchemaTree([p for p, _, _ in nodes], [k for _, k, _ in nodes], [t for _, _, t in nodes])
+    assume(not tree.repeated)
+    try:
+        found = SchemaLayout(tree, layout.Schema(0, (*ordered, *unordered), len(ordered)))
+    except ExhumeError:
+        return
+    shown = [token.column for token in found.tokens(complete=True) if token.column >= 0]
+    internal = [index for index, node in enumerate(found.nodes) if tree.types[tree.path(node)[0]] == 10]
+    assert sorted(shown + internal) == list(range(len(found.nodes)))
 
 
 @pytest.mark.parametrize(

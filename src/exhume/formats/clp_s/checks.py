@@ -108,6 +108,13 @@ REPEATED_SCHEMA = _rule(333, "duplicate schema id", spec=SCHEMAS, severity=Sever
 UNSUPPORTED_COLUMN = _rule(
     334, "column type that cannot occur in a structured array", spec=SCHEMAS, error=UnsupportedFeatureError
 )
+MISPLACED_NODE = _rule(
+    335,
+    "schema names a node that has no place in a record",
+    spec=SCHEMAS,
+    hint="Its values would be left out. A node that is named twice is what upstream writes for records with two equal "
+    "keys of the same type; it cannot read them either.",
+)
 BAD_TABLE_METADATA = _rule(340, "table metadata is malformed", spec=TABLES)
 SEPARATE_COLUMNS = _rule(341, "separately stored columns", spec=TABLES, error=UnsupportedFeatureError)
 BAD_STREAM_ID = _rule(342, "table names a stream that does not exist", spec=TABLES)
@@ -122,12 +129,7 @@ STREAM_ORDER = _rule(
 )
 UNKNOWN_SCHEMA = _rule(346, "table names a schema that does not exist", spec=TABLES)
 BAD_STREAM_SIZE = _rule(347, "stream size does not match the table metadata", spec=SEGMENTS)
-BAD_TABLE_SIZE = _rule(
-    348,
-    "table size does not match its columns",
-    spec=SEGMENTS,
-    hint="Also what upstream writes for records with two equal keys of the same type; it cannot read them either.",
-)
+BAD_TABLE_SIZE = _rule(348, "table size does not match its columns", spec=SEGMENTS)
 BAD_DICTIONARY = _rule(350, "dictionary is malformed", spec=DICTIONARIES)
 REPEATED_ENTRY = _rule(
     351,

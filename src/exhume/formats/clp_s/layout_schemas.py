@@ -30,11 +30,14 @@ from exhume_ksy.fast.clp_s_table_metadata import read_clp_s_table_metadata
 
 from exhume.errors import ExhumeError, Span
 from exhume.formats.clp_s import checks
+from exhume.formats.clp_s.layout_packed import I64_MAX
 from exhume.layout.fast import read
 from exhume.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from exhume_ksy.fast.clp_s_schema_ids import SchemaColumns
+
+    from exhume.findings import Rule
 
 ROOT: Final = -1
 """Parent of the roots of the schema tree."""
@@ -45,6 +48,9 @@ is_marker: Final[Callable[[int], bool]] = Entry.is_marker
 
 COLUMN_TYPES: Final = frozenset(map(NodeType, ClpSTable.cases.columns))
 """Node types that store a column; all others store nothing."""
+
+_ROOTS: Final = {NodeType.OBJECT, NodeType.STRUCTURED_ARRAY, NodeType.UNSTRUCTURED_ARRAY, NodeType.METADATA}
+"""Node types of roots: records are objects or arrays, and have internal fields."""
 
 MOST_SPECS: Final = 1 << 16
 """Most `ColumnSpec` objects that are kept to be shared by the next schemas."""
@@ -103,6 +109,18 @@ class SchemaTree:
     def has_column(self) -> bytes:
         """Return for each node whether it stores a column, as 1 or 0."""
         return bytes(self.types).translate(bytes(kind in COLUMN_TYPES for kind in range(256)))
+
+    @cached_property
+    def misplaced(self) -> set[int]:
+        """Nodes with a place in a record only by a run, or with none: those that are not in objects alone."""
+        kinds, roots = self.types, self.children[ROOT]
+        found = {node for node in roots if kinds[node] not in _ROOTS}
+        holders = {*self.parents} - {ROOT, *(node for node in roots if kinds[node] == NodeType.METADATA)}
+        others = {node for node in holders if kinds[node] != NodeType.OBJECT}
+        for node, parent in enumerate(self.parents if found or others else ()):
+            if parent in found or parent in others:
+                found.add(node)
+        return found
 
     @cached_property
     def children(self) -> list[list[int]]:
@@ -387,8 +405,8 @@ class TableMetadata(NamedTuple):
 def parse_table_metadata(data: bytes, where: Span) -> tuple[TableMetadata, int]:
     """Return `(table metadata, offset after it)` from its decompressed section, whose span is `where`.
 
-    Raises CLPS-340 (malformed) and CLPS-341; a table with an impossible stream id (CLPS-342) or offset (CLPS-344) has
-    that error as `problem`.
+    Raises CLPS-340 (malformed) and CLPS-341.  A table with an impossible stream id (CLPS-342), offset (CLPS-344) or
+    number of rows (CLPS-340) has that error as `problem`.
     """
     raw, at = read(read_clp_s_table_metadata, data, where, checks.BAD_TABLE_METADATA)
     if raw.num_separate_column_schemas:
@@ -402,32 +420,30 @@ def parse_table_metadata(data: bytes, where: Span) -> tuple[TableMetadata, int]:
     stream_ids, starts = found.stream_id, found.ofs_table
     sizes = [stream.size for stream in streams]
     problems: dict[int, ExhumeError] = {}
+
+    def problem(index: int, rule: Rule, field: str, expected: str, actual: int) -> ExhumeError:
+        """The error about the value of a field of a table."""
+        span = where.sub(found.at[index], found.at[index] + Table.size)
+        path = f"tables[{index}].{field}"
+        return rule.error(f"table {index}", span=span, field_path=path, expected=expected, actual=actual)
+
     ends = array("Q", starts)
     # From the last table to the first: a table ends where the next one of its stream starts.
     following, next_start = -1, 0
     for index in range(count - 1, -1, -1):
         stream_id, start = stream_ids[index], starts[index]
+        end = sizes[stream_id] if stream_id < len(sizes) else start  # the last table of a stream ends with it
+        if following == stream_id and next_start < end:
+            end = next_start
         if stream_id >= len(sizes):
-            problems[index] = checks.BAD_STREAM_ID.error(
-                f"table {index}",
-                span=where.sub(found.at[index], found.at[index] + Table.size),
-                field_path=f"tables[{index}].stream_id",
-                actual=stream_id,
-            )
+            problems[index] = problem(index, checks.BAD_STREAM_ID, "stream_id", f"below {len(sizes)}", stream_id)
+        elif start > end:
+            problems[index] = problem(index, checks.BAD_TABLE_OFFSET, "ofs_table", f"at most {end}", start)
+        elif found.num_messages[index] > I64_MAX:  # more than can be counted, whatever the columns are
+            rule, expected = checks.BAD_TABLE_METADATA, f"at most {I64_MAX}"
+            problems[index] = problem(index, rule, "num_messages", expected, found.num_messages[index])
         else:
-            end = sizes[stream_id]  # the last table of a stream ends with it
-            if following == stream_id and next_start < end:
-                end = next_start
-            if start > end:
-                problems[index] = checks.BAD_TABLE_OFFSET.error(
-                    f"table {index}",
-                    span=where.sub(found.at[index], found.at[index] + Table.size),
-                    field_path=f"tables[{index}].ofs_table",
-                    expected=f"at most {end}",
-                    actual=start,
-                )
-            else:
-                ends[index] = end
+            ends[index] = end
         following, next_start = stream_id, start
     return TableMetadata(
         streams, TableEntries(stream_ids, starts, ends, found.schema_id, found.num_messages, problems)

@@ -127,11 +127,8 @@ def column_ends(data: memoryview, layout: SchemaLayout, rows: int, place: Callab
     except LayoutError as error:
         where = place()
         index = int(error.path.partition("[")[2].partition("]")[0])  # `columns[3].values` and the like
-        plain = layout.nodes[: layout.num_ordered]  # outside of structured arrays, which may repeat a node
-        twice = next((node for node in plain if plain.count(node) > 1), None)
-        hint = "" if twice is None else f"; the schema names node {twice} twice, as of records with two equal keys"
         raise checks.BAD_TABLE_SIZE.error(
-            f"column {index} ({type_name(layout.node_types[index])}) passes the end of the table{hint}",
+            f"column {index} ({type_name(layout.node_types[index])}) passes the end of the table",
             span=where.sub(error.offset, len(data)),
             field_path=error.path,
             expected=error.expected,

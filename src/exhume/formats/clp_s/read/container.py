@@ -175,9 +175,7 @@ class Container(RecordArchive):
     def _file_list(self) -> tuple[list[StoredRange], dict[str, ExhumeError]]:
         """Return where each section is stored, and by name the problems of those that cannot be located."""
         for packet in self.packets_of(PacketType.ARCHIVE_INFO):
-            count = places.segment_count(packet)
-            if count is not None and count != 1:
-                raise checks.BAD_SEGMENT_COUNT.error(span=packet.span, expected=1, actual=count)
+            places.check_segment_count(packet)
         listing = self.packets_of(PacketType.ARCHIVE_FILE_INFO)
         listed, problems = places.section_list(listing, self.header, self.head)
         if isinstance(self.source, Tree):

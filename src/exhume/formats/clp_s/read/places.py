@@ -214,11 +214,12 @@ def _listed_offsets(packets: Sequence[Packet]) -> list[tuple[str, int]]:
     return found
 
 
-def segment_count(packet: Packet) -> int | None:
-    """Return `num_segments` of an ArchiveInfo packet; None if it is missing or no count.  Raises CLPS-305."""
+def check_segment_count(packet: Packet) -> None:
+    """Check that `num_segments` of an ArchiveInfo packet is 1.  Raises CLPS-104, CLPS-305."""
     value = unpack(packet, checks.BAD_METADATA)
     count = value.get("num_segments") if isinstance(value, dict) else None
-    return count if _is_count(count) else None
+    if not _is_count(count) or count != 1:
+        raise checks.BAD_SEGMENT_COUNT.error(span=packet.span, expected=1, actual=count if _is_count(count) else "none")
 
 
 def range_entries(packets: Sequence[Packet]) -> list[RangeEntry]:

@@ -225,7 +225,8 @@ class ClpsPatterns:
         found = self._patterns.get(ident & _MASK)
         if found is None:
             return BAD_PATTERN
-        return _render_time(epoch, *found) or BAD_TIME
+        text = _render_time(epoch, *found)
+        return BAD_TIME if text is None else text
 
 
 def clps_civil(days: int) -> tuple[int, int, int]:

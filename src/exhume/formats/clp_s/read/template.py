@@ -77,7 +77,8 @@ class _Container(NamedTuple):
 class SchemaLayout:
     """The columns of a schema and the runs of its structured arrays.
 
-    Raises CLPS-331 (node does not exist), CLPS-332 (malformed run), CLPS-334 (column type that cannot be in a run).
+    Raises CLPS-331 (node does not exist), CLPS-332 (malformed run), CLPS-334 (column type that cannot be in a run),
+    CLPS-335 (node without a place in a record).
     """
 
     def __init__(self, tree: SchemaTree, schema: Schema, where: Span | None = None) -> None:
@@ -97,6 +98,9 @@ class SchemaLayout:
         if len(schema.entries) > schema.num_ordered:
             self._steps_left = MAX_STEPS + STEPS_PER_ENTRY * len(schema.entries)
             self._parse_runs()
+        outer = (*ordered, *self.runs)  # what is not inside of a structured array
+        if not tree.misplaced.isdisjoint(outer) or len(set(self.nodes[: self.num_ordered])) < self.num_ordered:
+            raise self._misplaced(outer)
         types = tree.types
         self.node_types: bytes = bytes([types[node] for node in self.nodes])
         """The node type of each column."""
@@ -128,6 +132,17 @@ class SchemaLayout:
             f"schema {self.schema.schema_id}", span=self.where, expected=f"0 to {len(self.tree) - 1}", actual=node
         )
 
+    def _misplaced(self, outer: Sequence[int]) -> ExhumeError:
+        """The error about the first of these entries that no record can show, or that has two columns."""
+        wrong = next((node for node in outer if node in self.tree.misplaced), None)
+        if wrong is None:
+            plain = self.nodes[: self.num_ordered]
+            wrong = next(node for node in plain if plain.count(node) > 1)
+            detail = f"node {wrong} twice, as of records with two equal keys"
+        else:
+            detail = f"node {wrong}, which is not in objects alone"
+        return checks.MISPLACED_NODE.error(f"schema {self.schema.schema_id} names {detail}", span=self.where)
+
     def _bad_run(self, detail: str) -> ExhumeError:
         return checks.BAD_RUN.error(f"schema {self.schema.schema_id}: {detail}", span=self.where)
 
@@ -155,12 +170,12 @@ class SchemaLayout:
         at = 0
         while at < count:
             entry = entries[at]
-            # An entry outside of runs: a column or, if its type has none, an array without elements.
-            if not is_marker(entry):
+            if not is_marker(entry):  # an entry outside of runs: an array without elements
                 if not 0 <= entry < len(self.tree):
                     raise self._bad_node(entry)
-                if self._column(entry) < 0:
-                    self.runs.setdefault(entry, [])
+                if self.tree.types[entry] != NodeType.STRUCTURED_ARRAY:
+                    raise self._bad_run(f"node {entry} at entry {at} is in no array, and is none")
+                self.runs.setdefault(entry, [])
                 at += 1
                 continue
             node_type, length = marker_parts(entry)
@@ -305,13 +320,13 @@ class SchemaLayout:
         # The record is the first root object without a key, the only one that upstream prints.
         objects = [root for root in found if tree.types[root] == NodeType.OBJECT]
         record = next((root for root in objects if tree.keys[root] == b""), None)
-        if record is None and complete and (array := self._root_array(found)) is not None:
-            return array
+        others = [root for root in found if tree.types[root] != NodeType.METADATA and root != record]
+        if record is None and complete and not objects and len(others) == 1:
+            return self._array(others[0], None)  # the record is an array
         out = [Token(Kind.OBJECT)]
         if record is not None:
             self._members(out, record, children, self.by_node)
         if complete:  # the other roots are members of the record, with names that no member has
-            others = [root for root in objects if root != record]
             taken = set() if record is None else {tree.keys[child] for child in children[record]}
             self._add_roots(out, others, taken, children)
         out.append(CLOSE)
@@ -340,14 +355,12 @@ class SchemaLayout:
                 children[parent].append(child)
         return roots, children
 
-    def _root_array(self, roots: Sequence[int]) -> list[Token] | None:
-        """The tokens of a record that is an array; None when it is an object."""
-        for root in roots:
-            if self.tree.types[root] == NodeType.STRUCTURED_ARRAY and root in self.runs:
-                return [Token(Kind.ARRAY), *self.runs[root], CLOSE]
-            if self.tree.types[root] == NodeType.UNSTRUCTURED_ARRAY:
-                return [Token(Kind.COLUMN, None, self.by_node[root])]
-        return None
+    def _array(self, node: int, key: bytes | None) -> list[Token]:
+        """The tokens of an array of either kind; `key`: see `Token`."""
+        if self.tree.types[node] == NodeType.UNSTRUCTURED_ARRAY:
+            return [Token(Kind.COLUMN, key, self.by_node[node])]
+        run = self.runs.get(node)
+        return [Token(Kind.ARRAY, key), *run, CLOSE] if run else [Token(Kind.EMPTY_ARRAY, key)]
 
     def _with_neighbors(self, roots: Roots, found: Sequence[int], children: dict[int, list[int]]) -> list[Token]:
         """Return the tokens of a record that is made of several roots, such as user and auto-generated keys.
@@ -376,6 +389,9 @@ class SchemaLayout:
             while key in taken:
                 key = b"@" + key
             taken.add(key)
+            if self.tree.types[root] != NodeType.OBJECT:
+                out += self._array(root, key)
+                continue
             out.append(Token(Kind.OBJECT, key))
             self._members(out, root, children, self.by_node)
             out.append(CLOSE)
@@ -403,13 +419,7 @@ class SchemaLayout:
                 else:
                     out.append(Token(Kind.EMPTY_OBJECT, key))
             elif node_type == NodeType.STRUCTURED_ARRAY:
-                run = self.runs.get(node)
-                if run:
-                    out.append(Token(Kind.ARRAY, key))
-                    out += run
-                    out.append(CLOSE)
-                else:
-                    out.append(Token(Kind.EMPTY_ARRAY, key))
+                out += self._array(node, key)
             elif node_type == NodeType.NULL_VALUE:
                 out.append(Token(Kind.NULL, key))
             elif node in column_of:
@@ -421,8 +431,8 @@ def has_layout(schemas: Schemas, schema_id: int, tree: SchemaTree) -> bool:
     columns, place = schemas.columns, schemas.place(schema_id)
     nodes = columns.entries_value(place)
     # Without runs, as a rule: only the nodes have to exist.  A fast test, as there may be as many schemas as records.
-    if columns.num_ordered[place] == len(nodes):
-        return not nodes or (min(nodes) >= 0 and max(nodes) < len(tree))
+    if columns.num_ordered[place] == len(set(nodes)):
+        return not nodes or (min(nodes) >= 0 and max(nodes) < len(tree) and tree.misplaced.isdisjoint(nodes))
     try:
         SchemaLayout(tree, schemas[schema_id])
     except ExhumeError:

@@ -246,6 +246,8 @@ class PatternSet:
         problems: dict[int, ExhumeError] = {}
         for ident, text in texts.items():
             try:
+                if not text:
+                    raise ValueError("an empty pattern")
                 compiled[ident] = compile_nano_pattern(text) if nanoseconds else compile_milli_pattern(text)
             except ValueError as error:
                 problems[ident] = checks.BAD_PATTERN.error(

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import threading
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import accumulate, islice
@@ -29,9 +29,11 @@ from exhume.formats.clp_s.read.program import ARRAY_TYPES, DONE, FULL, LOG_TYPES
 from exhume.formats.clp_s.read.render import CHUNK_SIZE
 
 if TYPE_CHECKING:
+    from exhume_ksy.fast.clp_s_schema_ids import SchemaColumns
+
     from exhume.codecs.common import Buffer
     from exhume.errors import Span
-    from exhume.formats.clp_s.layout_schemas import TableEntries
+    from exhume.formats.clp_s.layout_schemas import SchemaTree, TableEntries
     from exhume.formats.clp_s.read.columns import PrintContext
     from exhume.formats.clp_s.read.tables import TableArchive
 
@@ -120,8 +122,11 @@ class KernelTables:
             for table in chosen:
                 self.rows[table.index] = table.num_messages
         self._schemas = columns
+        self._misfits: Collection[int] = _misfits(tree, columns)  # the places of schemas that the kernel must not use
         self.schema_of: array[int] = array("i", map(schemas.place, entries.schema_ids))
-        """By table: the index of its schema among those that are stored; -1 if it does not exist."""
+        """By table: the index of its schema among those that are stored; -1 if there is none that can be used."""
+        if self._misfits:
+            self.schema_of = array("i", (-1 if place in self._misfits else place for place in self.schema_of))
         self.tables: kernel.ClpsTables = kernel.ClpsTables(
             tree.parents,
             tree.keys if prints else None,
@@ -209,7 +214,8 @@ class KernelTables:
         return self._supplied[what]
 
     def odd_schemas(self) -> Iterator[int]:
-        """Places of the schemas with structured arrays or with nodes that do not exist."""
+        """Places of the schemas with structured arrays, or with nodes that do not exist or are misplaced."""
+        yield from self._misfits
         place = self.tables.odd_schema(0)
         while place < len(self._schemas):
             yield place
@@ -268,3 +274,14 @@ class KernelTables:
             if rows[table]:
                 yield table, row
             table, row = table + 1, 0
+
+
+def _misfits(tree: SchemaTree, schemas: SchemaColumns) -> frozenset[int]:
+    """The places of the schemas that name a node outside of structured arrays which has no place in a record."""
+    if not tree.misplaced:
+        return frozenset()
+    found: set[int] = set()
+    for place, count in enumerate(schemas.num_ordered):
+        if not tree.misplaced.isdisjoint(schemas.entries_value(place)[:count]):
+            found.add(place)
+    return frozenset(found)
