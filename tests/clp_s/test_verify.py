@@ -103,6 +103,11 @@ ARCHIVES: dict[str, Callable[[], bytes]] = {
         schemas=[*demo().schemas, (9, [], [marker(9, 1), 20])], nodes=[*build.DEMO_NODES, (14, b"", 6)]
     ).build(),
     "CLPS-335": lambda: tiny(nodes=[(-1, b"", 5), (0, b"s", 3), (1, b"a", 0)], schemas=[(0, [2], [])]).build(),
+    "CLPS-336": lambda: tiny(
+        nodes=[(-1, b"", 5), (0, b"s", 9), (1, b"", 0)],
+        schemas=[(0, [], [marker(9, 1), 2, marker(9, 1), 2])],
+        streams=[[(0, 2, i64(1, 2, 3, 4))]],
+    ).build(),
     "CLPS-340": lambda: payload(tiny(), "/table_metadata", 32, u64(1 << 60)),
     "CLPS-341": lambda: payload(tiny(), "/table_metadata", 24, u64(1)),
     "CLPS-342": lambda: payload(tiny(), "/table_metadata", 40, u64(3)),
@@ -213,6 +218,7 @@ CRAFTED_ELSEWHERE = {"CLPS-501", "CLPS-502", "CLPS-105", "CLPS-312", "CLPS-313"}
 READS_ANYWAY = {
     *("CLPS-103", "CLPS-303", "CLPS-310", "CLPS-311", "CLPS-322", "CLPS-323", "CLPS-324", "CLPS-333", "CLPS-345"),
     *("CLPS-351", "CLPS-410", "CLPS-411", "CLPS-412", "CLPS-413", "CLPS-414", "CLPS-415", "CLPS-416", "CLPS-417"),
+    "CLPS-336",
     *("CLPS-331", "CLPS-332", "CLPS-334", "CLPS-408", "CLPS-409"),  # damage that no table of the archive touches
 }
 

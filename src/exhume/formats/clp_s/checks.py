@@ -115,6 +115,13 @@ MISPLACED_NODE = _rule(
     hint="Its values would be left out. A node that is named twice is what upstream writes for records with two equal "
     "keys of the same type; it cannot read them either.",
 )
+REPEATED_RUN = _rule(
+    336,
+    "schema has a structured array twice",
+    spec=SCHEMAS,
+    severity=Severity.WARNING,
+    hint="Records with two equal keys have that. Upstream prints the first of the two arrays, and so does exhume.",
+)
 BAD_TABLE_METADATA = _rule(340, "table metadata is malformed", spec=TABLES)
 SEPARATE_COLUMNS = _rule(341, "separately stored columns", spec=TABLES, error=UnsupportedFeatureError)
 BAD_STREAM_ID = _rule(342, "table names a stream that does not exist", spec=TABLES)

@@ -285,9 +285,12 @@ def _schema_map(archive: TableArchive, small: SharedValue[SmallTables | None]) -
     for schema_id in schemas if len(odd) == len(schemas) else sorted(odd, key=schemas.place):
         schema = schemas[schema_id]
         try:
-            SchemaLayout(archive.schema_tree, schema, span_of_schemas)
+            repeated_runs = SchemaLayout(archive.schema_tree, schema, span_of_schemas).repeated
         except ExhumeError as error:
             yield Finding.from_error(error)
+            continue
+        for node in sorted(repeated_runs):
+            yield checks.REPEATED_RUN.finding(f"schema {schema_id}, node {node}", span=span)
 
 
 def _table_metadata(archive: TableArchive) -> Iterator[Finding]:

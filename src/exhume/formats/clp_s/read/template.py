@@ -88,6 +88,8 @@ class SchemaLayout:
         self.where = where
         self.runs: dict[int, list[Token]] = {}
         """Tokens of the elements of each structured array by its node; if a node has several runs, of the first one."""
+        self.repeated: set[int] = set()
+        """Structured arrays with several runs."""
         ordered, has_column = schema.ordered, tree.has_column  # `has_column`: by node, whether its type stores values
         if ordered and (min(ordered) < 0 or max(ordered) >= len(tree)):
             raise self._bad_node(next(node for node in ordered if not 0 <= node < len(tree)))
@@ -175,7 +177,7 @@ class SchemaLayout:
                     raise self._bad_node(entry)
                 if self.tree.types[entry] != NodeType.STRUCTURED_ARRAY:
                     raise self._bad_run(f"node {entry} at entry {at} is in no array, and is none")
-                self.runs.setdefault(entry, [])
+                self._add_run(entry, [])
                 at += 1
                 continue
             node_type, length = marker_parts(entry)
@@ -183,8 +185,14 @@ class SchemaLayout:
                 raise self._bad_run(f"marker {entry:#010x} at entry {at}")
             node = self._container(entries, plain, at, at + 1 + length, node_type, ROOT)
             tokens = self._run(entries, plain, at + 1, at + 1 + length, node)
-            self.runs.setdefault(node, tokens)
+            self._add_run(node, tokens)
             at += 1 + length
+
+    def _add_run(self, node: int, tokens: list[Token]) -> None:
+        """Add the run of a structured array, unless there is one."""
+        if node in self.runs:
+            self.repeated.add(node)
+        self.runs.setdefault(node, tokens)
 
     def _next_plain(self, entries: Sequence[int]) -> list[int]:
         """For each entry, the position of the next entry (it included) that is not a marker."""
