@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 from exhume import errors, registry
 from exhume.findings import Rule, Severity
 from tools.layout_svg import DRAWN, draw
-from tools.man import man_pages
+from tools.man import man_pages, usage, value_name
 from tools.raised import raised_codes
 from tools.stubs import generated
 
@@ -157,33 +157,6 @@ def option_line(parameter: click.Parameter, context: click.Context) -> str:
     if not getattr(parameter, "is_flag", False) and not getattr(parameter, "count", False):
         names += f" {cell(value_name(parameter, context))}"
     return f"| {names} | {cell(getattr(parameter, 'help', None) or '')} |\n"
-
-
-def value_name(parameter: click.Parameter, context: click.Context) -> str:
-    """Return what stands for a parameter's value."""
-    choices = getattr(parameter.type, "choices", None)
-    if parameter.metavar:
-        return parameter.metavar
-    if choices:
-        return " / ".join(str(getattr(choice, "value", choice)) for choice in choices)
-    return parameter.type.name.upper() if parameter.param_type_name == "option" else str(parameter.name).upper()
-
-
-def usage(command: click.Command, context: click.Context, path: str) -> str:
-    """Return the usage line of a command."""
-    import click
-
-    words = [path]
-    if any(isinstance(p, click.Option) and not p.hidden for p in command.params):
-        words.append("[OPTIONS]")
-    for parameter in command.params:
-        if isinstance(parameter, click.Argument):
-            name = re.sub(r"[\[\]]|\.\.\.", "", parameter.metavar or str(parameter.name).upper())
-            dots = "..." if parameter.nargs == -1 else ""
-            words.append(f"{name}{dots}" if parameter.required else f"[{name}]{dots}")
-    if isinstance(command, click.Group):
-        words.append("COMMAND [ARGS]...")
-    return " ".join(words)
 
 
 def option_rows(command: click.Command, context: click.Context) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,33 @@ def man_pages() -> dict[str, str]:
     context = click.Context(group, info_name="exhume")
     pages = dict(_below(group, context))
     return {f"man/{name.replace(' ', '-')}.1": text for name, text in pages.items()}
+
+
+def value_name(parameter: click.Parameter, context: click.Context) -> str:
+    """Return what stands for a parameter's value."""
+    choices = getattr(parameter.type, "choices", None)
+    if parameter.metavar:
+        return parameter.metavar
+    if choices:
+        return " / ".join(str(getattr(choice, "value", choice)) for choice in choices)
+    return parameter.type.name.upper() if parameter.param_type_name == "option" else str(parameter.name).upper()
+
+
+def usage(command: click.Command, context: click.Context, path: str) -> str:
+    """Return the usage line of a command."""
+    import click
+
+    words = [path]
+    if any(isinstance(p, click.Option) and not p.hidden for p in command.params):
+        words.append("[OPTIONS]")
+    for parameter in command.params:
+        if isinstance(parameter, click.Argument):
+            name = re.sub(r"[\[\]]|\.\.\.", "", parameter.metavar or str(parameter.name).upper())
+            dots = "..." if parameter.nargs == -1 else ""
+            words.append(f"{name}{dots}" if parameter.required else f"[{name}]{dots}")
+    if isinstance(command, click.Group):
+        words.append("COMMAND [ARGS]...")
+    return " ".join(words)
 
 
 def _below(command: click.Command, context: click.Context) -> Iterator[tuple[str, str]]:
@@ -42,7 +70,6 @@ def page(command: click.Command, path: str, context: click.Context) -> str:
 
     from exhume import __version__
     from exhume.cli.params import EXAMPLES
-    from tools.gen_docs import usage, value_name
 
     paragraphs = inspect.cleandoc(command.help or "").replace("\f", "").split("\n\n")
     title = path.replace(" ", "-")
