@@ -12,7 +12,7 @@ from libc.string cimport memchr, memcmp, memcpy, memmove, memset
 from exhume.native.types import OVERLONG, Scan, malformed_records
 
 # Equal to `compiled.VERSION` in a kernel that fits the sources.
-VERSION = 55
+VERSION = 56
 
 cdef extern from *:
     """

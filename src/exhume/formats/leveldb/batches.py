@@ -92,12 +92,12 @@ class WriteBatches:
     marks: tuple[TransactionMark, ...] = ()
     """Marks of transactions, as in `Batch.marks`: none."""
 
-    def take(self, block: bytes, at: int, base: int, rank: int) -> tuple[int, int]:
+    def take(self, block: bytes, at: int, base: int) -> tuple[int, int]:
         """Add the batches of single writes at `at` in a block of the log; return how many they are, and where they end.
 
-        `base` is the offset of the block in the file, `rank` that of the first item.  See `LogItems.add_writes`.
+        `base` is the offset of the block in the file.  See `LogItems.add_writes`.
         """
-        count, at, first, highest, kinds = self.items.add_writes(block, at, base, rank)
+        count, at, first, highest, kinds = self.items.add_writes(block, at, base)
         if count:
             self._note(first, highest, kinds)
         return count, at

@@ -11,21 +11,23 @@ cdef inline object kept_apart(object found):
     return found
 
 
-cdef struct LdbItem:    # of a log
-    int64_t data        # offset of the key in `LogItems.data`; its value follows
+cdef struct LdbItem:    # of a log, decoded
     uint64_t inverted   # 2^64 - 1 minus sequence and type
-    int64_t at          # offset in the file of the fragment of a single write, or of the operation in its batch
-    int64_t rank
-    uint32_t key_size
-    uint32_t value_size
-    int32_t other       # index in `LogItems.others`; -1: a single write, whose place is made on request
+    uint64_t at         # offset in the file of the fragment of a single write, or of the operation in its batch
+    uint64_t rank
+    uint64_t key_size
+    uint64_t value_size
+    int64_t other       # index in `LogItems.others`; -1: a single write, whose place is made on request
+    chars key
+    chars value
 
 cdef struct LdbSorted:  # an item while it is sorted
     uint64_t head       # eight bytes of its key, after those that all keys share, as a number of the same order
-    int64_t number      # of the item in `LogItems.rows`
+    int64_t row         # that in `LogItems.rows`
 
 cdef enum:
     LDB_FEW = 12        # items that are sorted by insertion
+    LDB_ABOUT = 48      # bytes of an item besides its key and its value, where ranges are divided
 
 
 cdef inline int64_t ldb_stop(int64_t at, int64_t key_size, int64_t value_size, bint is_put) noexcept nogil:
@@ -38,19 +40,27 @@ cdef inline int64_t ldb_stop(int64_t at, int64_t key_size, int64_t value_size, b
     return stop + (put_length(written, value_size) + value_size if is_put else 0)
 
 
+cdef inline int64_t ldb_log_rank(int64_t number, int64_t at) noexcept nogil:
+    """See `log_rank` in wire.py."""
+    return (min(number, (<int64_t>1 << 30) - 1) << 33) + 2 * min(at // 4, (<int64_t>1 << 32) - 1) + 1
+
+
 cdef class LogItems:  # see the class of this name in pykernel.py
-    cdef LdbItem* rows
+    # An item in `data` is `inverted`, the key and the value, each after its size, and twice the offset of a single write;
+    # or twice the index in `others` plus 1, offset and rank.  All but the first are numbers as `put_length` writes them.
+    cdef int64_t* rows      # offset in `data` of each item
     cdef Py_ssize_t count   # items
     cdef Py_ssize_t room    # items for which there is memory
-    cdef Out data           # bytes of all keys and values
+    cdef Out data
     cdef object made        # the type of places
     cdef tuple place        # constant fields of places of single writes: file, number, checksum, referenced, operations
+    cdef int64_t number     # of the file, as far as ranks have it
     cdef list others        # (place, value) of other items; the value is None if it is in `data`
 
     def __init__(self, type made, tuple place not None):  # `made` is `model.Place`
         if len(place) != 5:
             raise ValueError("not the five constant fields of a place")
-        self.made, self.place, self.others = made, place, []
+        self.made, self.place, self.others, self.number = made, place, [], min(place[1], 1 << 30)
 
     def __dealloc__(self):
         free(self.rows)
@@ -59,54 +69,101 @@ cdef class LogItems:  # see the class of this name in pykernel.py
     def __len__(self):
         return self.count
 
-    cdef LdbItem* more(self, Py_ssize_t added) except NULL:
-        """Space for more rows, which are not counted yet."""
-        cdef LdbItem* rows
+    cdef int reserve(self, Py_ssize_t rows, int64_t size) except -1:
+        """Get memory for more rows and bytes, at least half as much again, as there may be many small ones."""
         cdef Py_ssize_t room
-        if self.count + added > self.room:
-            room = max(self.count + added, self.room + self.room // 2)
-            rows = <LdbItem*>realloc(self.rows, (room + 1) * sizeof(LdbItem))  # never 0 bytes
-            if rows == NULL:
+        cdef void* larger
+        if self.count + rows > self.room:
+            room = max(self.count + rows, self.room + self.room // 2)
+            larger = realloc(self.rows, room * sizeof(int64_t))
+            if larger == NULL:
                 raise MemoryError
-            self.rows, self.room = rows, room
-        return self.rows + self.count
-
-    cdef int hold(self, const void* bytes, int64_t size) except -1:
-        """Append bytes to `data`, which grows by half, as there may be many small keys and values."""
-        cdef Py_ssize_t room = self.data.capacity
-        cdef char* data
-        if self.data.size + size > room or room == 0:
-            room = max(self.data.size + size, room + room // 2) + 16
-            data = <char*>realloc(self.data.data, room)
-            if data == NULL:
+            self.rows, self.room = <int64_t*>larger, room
+        if self.data.size + size > self.data.capacity:
+            room = max(self.data.size + size, self.data.capacity + self.data.capacity // 2)
+            larger = realloc(self.data.data, room)
+            if larger == NULL:
                 raise MemoryError
-            self.data.data, self.data.capacity = data, room
-        memcpy(self.data.data + self.data.size, bytes, size)
-        self.data.size += size
+            self.data.data, self.data.capacity = <char*>larger, room
         return 0
 
-    cdef object item(self, const LdbItem* row):
-        """Make the `table.Item` of a row."""
-        cdef chars key = <chars>self.data.data + row.data
-        cdef object where, value = None, at = row.at
-        if row.other >= 0:
-            where, value = self.others[row.other]
+    cdef int add(self, const LdbItem* item) except -1:
+        """Add an item, with a copy of its key and its value."""
+        cdef char* to
+        self.reserve(1, sizeof(uint64_t) + 5 * 10 + item.key_size + item.value_size)  # a number has up to 10 bytes
+        self.rows[self.count] = self.data.size
+        self.count += 1
+        to = self.data.data + self.data.size
+        memcpy(to, &item.inverted, sizeof(uint64_t))
+        to += sizeof(uint64_t)
+        to += put_length(to, item.key_size)
+        memcpy(to, item.key, item.key_size)
+        to += item.key_size
+        to += put_length(to, item.value_size)
+        memcpy(to, item.value, item.value_size)
+        to += item.value_size
+        if item.other < 0:
+            to += put_length(to, item.at << 1)
         else:
-            where, at = self.where(row), <int>LEVELDB_WRITE_BATCH_END_NUM_OPERATIONS
-        if value is None:
-            value = PyBytes_New(<const char*>key + row.key_size, row.value_size)
-        return kept_apart((PyBytes_New(<const char*>key, row.key_size), row.inverted, row.rank, at, value, where))
+            to += put_length(to, item.other << 1 | 1)
+            to += put_length(to, item.at)
+            to += put_length(to, item.rank)
+        self.data.size = to - self.data.data
+        return 0
 
-    cdef object where(self, const LdbItem* row):
+    cdef inline chars key(self, int64_t row, uint64_t* size) noexcept nogil:
+        """The key of an item, and its size."""
+        cdef chars data = <chars>self.data.data
+        return data + read_leveldb_varint(data, row + sizeof(uint64_t), self.data.size, size)
+
+    cdef inline uint64_t inverted(self, int64_t row) noexcept nogil:
+        cdef uint64_t found
+        memcpy(&found, self.data.data + row, sizeof(uint64_t))
+        return found
+
+    cdef LdbItem read(self, int64_t row) noexcept nogil:
+        """Decode an item."""
+        cdef LdbItem item
+        cdef chars data = <chars>self.data.data
+        cdef int64_t at, end = self.data.size
+        cdef uint64_t which = 0
+        item.inverted, item.key = self.inverted(row), self.key(row, &item.key_size)
+        at = read_leveldb_varint(data, item.key - data + item.key_size, end, &item.value_size)
+        item.value = data + at
+        at = read_leveldb_varint(data, at + item.value_size, end, &which)
+        if which & 1:
+            item.other = which >> 1
+            at = read_leveldb_varint(data, at, end, &item.at)
+            read_leveldb_varint(data, at, end, &item.rank)
+        else:
+            item.other, item.at = -1, which >> 1
+            item.rank = ldb_log_rank(self.number, item.at)
+        return item
+
+    cdef object item(self, int64_t row):
+        """Make the `table.Item` of a row."""
+        cdef LdbItem found = self.read(row)
+        cdef object where, value = None, at = found.at
+        if found.other >= 0:
+            where, value = self.others[found.other]
+        else:
+            where, at = self.where(&found), <int>LEVELDB_WRITE_BATCH_END_NUM_OPERATIONS
+        if value is None:
+            value = PyBytes_New(<const char*>found.value, found.value_size)
+        return kept_apart(
+            (PyBytes_New(<const char*>found.key, found.key_size), found.inverted, found.rank, at, value, where)
+        )
+
+    cdef object where(self, const LdbItem* item):
         """Make the `Place` of a single write: its 12 fields, in their order."""
         cdef object where = kernel_alloc(<PyTypeObject*>self.made, 12)
-        cdef uint64_t packed = ~row.inverted
+        cdef uint64_t packed = ~item.inverted
         cdef bint is_put = (packed & 0xFF) == LEVELDB_WRITE_BATCH_OPERATION_TYPES_VALUE
         fill_row(where, 0, self.place[0])   # file
         fill_row(where, 1, self.place[1])   # number
         fill_row(where, 2, None)            # level
-        fill_row(where, 3, row.at)          # offset
-        fill_row(where, 4, ldb_stop(row.at, row.key_size, row.value_size, is_put))  # end
+        fill_row(where, 3, item.at)         # offset
+        fill_row(where, 4, ldb_stop(item.at, item.key_size, item.value_size, is_put))  # end
         fill_row(where, 5, self.place[2])   # checksum
         fill_row(where, 6, self.place[3])   # referenced
         fill_row(where, 7, None)            # codec
@@ -119,31 +176,32 @@ cdef class LogItems:  # see the class of this name in pykernel.py
     def __getitem__(self, chosen):
         cdef Py_ssize_t at
         if isinstance(chosen, slice):
-            return [self.item(self.rows + at) for at in range(*chosen.indices(self.count))]
+            return [self.item(self.rows[at]) for at in range(*chosen.indices(self.count))]
         at = chosen
         if at < 0:
             at += self.count
         if not 0 <= at < self.count:
             raise IndexError("no such item")
-        return self.item(self.rows + at)
+        return self.item(self.rows[at])
 
-    def add_writes(self, bytes block not None, Py_ssize_t at, int64_t base, int64_t rank):
+    def add_writes(self, bytes block not None, Py_ssize_t at, int64_t base):
         """Add the single writes of a block from the fragment at `at` on, up to the first other fragment.
 
-        `base` is the offset of the block in the file, `rank` that of the first item.  Returns (how many, where they end,
-        first and highest sequence number, a bit for each type).
+        `base` is the offset of the block in the file.  Returns (how many, where they end, first and highest sequence
+        number, a bit for each type).
         """
         cdef chars data = block
-        cdef int64_t end = len(block), stop, begin, first = -1, highest = 0, checked, key_size, value_size
+        cdef int64_t end = len(block), stop, begin, first = -1, highest = 0, checked
         cdef uint64_t sequence
         cdef uint32_t count
         cdef int kinds = 0, kind
         cdef Py_ssize_t before = self.count
         cdef LeveldbLogFragment fragment
         cdef LeveldbWriteBatchOperation operation
-        cdef LdbItem* row
-        if at < 0:
+        cdef LdbItem item
+        if at < 0 or base < 0:
             raise ValueError("an offset outside the block")
+        item.other = -1
         while at < end:
             # A fragment that is a complete record,
             stop = read_leveldb_log_fragment(data, at, end, &fragment)
@@ -163,26 +221,21 @@ cdef class LogItems:  # see the class of this name in pykernel.py
             kind = operation.operation_type
             if kind != LEVELDB_WRITE_BATCH_OPERATION_TYPES_VALUE and kind != LEVELDB_WRITE_BATCH_OPERATION_TYPES_DELETION:
                 break
-            key_size = operation.key_data_end - operation.key_data_start
-            value_size = operation.value_data_end - operation.value_data_start
+            item.key_size = operation.key_data_end - operation.key_data_start
+            item.value_size = operation.value_data_end - operation.value_data_start
             # in the shortest form, from which its place can be made again, and intact.
-            if ldb_stop(at, key_size, value_size, kind == LEVELDB_WRITE_BATCH_OPERATION_TYPES_VALUE) != stop:
+            if ldb_stop(at, item.key_size, item.value_size, kind == LEVELDB_WRITE_BATCH_OPERATION_TYPES_VALUE) != stop:
                 break
             checked = at + LEVELDB_LOG_FRAGMENT_AT_FRAGMENT_TYPE
             if masked_crc32c_of(data + checked, stop - checked) != fragment.checksum:
                 break
-            row = self.more(1)
-            # Key and value are kept back to back.
-            row.data, row.inverted, row.at, row.rank = self.data.size, ~(sequence << 8 | <uint64_t>kind), base + at, rank
-            row.key_size, row.value_size, row.other = <uint32_t>key_size, <uint32_t>value_size, -1
-            self.hold(data + operation.key_data_start, key_size)
-            self.hold(data + operation.value_data_start, value_size)
-            self.count += 1
+            item.key, item.value = data + operation.key_data_start, data + operation.value_data_start
+            item.inverted, item.at = ~(sequence << 8 | <uint64_t>kind), base + at
+            self.add(&item)
             if first < 0:
                 first = sequence
             highest = max(highest, <int64_t>sequence)
             kinds |= 1 << kind
-            rank += 2  # ranks of batches are odd, those of blocks of tables even
             at = stop
         return self.count - before, at, first, highest, kinds
 
@@ -192,65 +245,70 @@ cdef class LogItems:  # see the class of this name in pykernel.py
         """
         cdef list out = []
         cdef int64_t held = 0
+        cdef LdbItem item
         cdef Py_ssize_t at
         for at in range(max(low, 0), min(high, self.count)):
             if held >= size:
                 out.append((at, held))
                 held = 0
-            held += sizeof(LdbItem) + self.rows[at].key_size + self.rows[at].value_size
+            item = self.read(self.rows[at])
+            held += LDB_ABOUT + item.key_size + item.value_size
         return out
 
     def append(self, tuple item not None):
         """Add an item, with a place of its own."""
-        cdef LdbItem* row = self.more(1)
+        cdef LdbItem added
         cdef bytes key = item[0]
         cdef bytes value = item[4] if type(item[4]) is bytes else b""
-        row.inverted, row.rank, row.at, row.data = item[1], item[2], item[3], self.data.size
-        row.key_size, row.value_size, row.other = <uint32_t>len(key), <uint32_t>len(value), <int32_t>len(self.others)
-        self.hold(<chars>key, len(key))
-        self.hold(<chars>value, len(value))
-        self.others.append((item[5], None if type(item[4]) is bytes else item[4]))
-        self.count += 1
+        cdef tuple other = (item[5], None if type(item[4]) is bytes else item[4])
+        cdef Py_ssize_t last = len(self.others) - 1
+        if last < 0 or self.others[last] != other:  # operations of a batch share its place
+            self.others.append(other)
+            last += 1
+        added.inverted, added.rank, added.at, added.other = item[1], item[2], item[3], last
+        added.key, added.key_size, added.value, added.value_size = key, len(key), value, len(value)
+        self.add(&added)
 
     def extend(self, LogItems other not None):
         """Add the items of another object, with their bytes."""
         cdef Py_ssize_t number
-        cdef int64_t shift = self.data.size
-        cdef int32_t listed = <int32_t>len(self.others)
-        cdef LdbItem* row
+        cdef int64_t listed = len(self.others)
+        cdef LdbItem item
         if other is self:
             raise ValueError("items are not added to themselves")
-        if other.count == 0:
-            return
-        row = self.more(other.count)
-        self.hold(other.data.data, other.data.size)
+        self.reserve(other.count, other.data.size)
         for number in range(other.count):
-            row[number] = other.rows[number]
-            row[number].data += shift
-            if row[number].other >= 0:
-                row[number].other += listed
+            item = other.read(other.rows[number])
+            if item.other >= 0:
+                item.other += listed
+            self.add(&item)
         self.others += other.others
-        self.count += other.count
 
-    cdef int order(self, const LdbItem* left, const LdbItem* right) noexcept nogil:
-        """Compare as LevelDB orders versions (by key, newest first), then by rank and offset: below 0, 0, or above."""
-        cdef chars data = <chars>self.data.data
-        cdef int found = compare(data + left.data, left.key_size, data + right.data, right.key_size)
+    cdef int order(self, int64_t left, int64_t right) noexcept nogil:
+        """Compare two rows as LevelDB orders versions (by key, newest first), then by rank and offset: below 0, 0, or
+        above.
+        """
+        cdef uint64_t left_size = 0, right_size = 0
+        cdef chars left_key = self.key(left, &left_size)
+        cdef chars right_key = self.key(right, &right_size)
+        cdef int found = compare(left_key, left_size, right_key, right_size)
+        cdef LdbItem first, second
         if found:
             return found
-        if left.inverted != right.inverted:
-            return -1 if left.inverted < right.inverted else 1
-        if left.rank != right.rank:
-            return -1 if left.rank < right.rank else 1
-        return (left.at > right.at) - (left.at < right.at)
+        if self.inverted(left) != self.inverted(right):
+            return -1 if self.inverted(left) < self.inverted(right) else 1
+        first, second = self.read(left), self.read(right)
+        if first.rank != second.rank:
+            return -1 if first.rank < second.rank else 1
+        return (first.at > second.at) - (first.at < second.at)
 
     cdef bint precedes(self, const LdbSorted* left, const LdbSorted* right) noexcept nogil:
         """Whether an item sorts before another; mostly the heads decide."""
         cdef int found
         if left.head != right.head:
             return left.head < right.head
-        found = self.order(self.rows + left.number, self.rows + right.number)
-        return found < 0 or (found == 0 and left.number < right.number)
+        found = self.order(left.row, right.row)
+        return found < 0 or (found == 0 and left.row < right.row)
 
     cdef void sift(self, LdbSorted* found, Py_ssize_t at, Py_ssize_t count) noexcept nogil:
         """Move the item at `at` of a heap down to where it belongs."""
@@ -318,51 +376,45 @@ cdef class LogItems:  # see the class of this name in pykernel.py
 
     def sort(self):
         """Sort by key, newest first, rank and offset: by heads of eight bytes, so that few whole keys are compared."""
-        cdef Py_ssize_t number = 1, at, following
+        cdef Py_ssize_t number = 1
         cdef int depth = 2
-        cdef int64_t shared, byte
+        cdef uint64_t shared = 0, size = 0, at, head
         cdef chars first
         cdef chars key
         cdef LdbSorted* found
-        cdef LdbItem moved
-        while number < self.count and self.order(self.rows + number - 1, self.rows + number) <= 0:
+        while number < self.count and self.order(self.rows[number - 1], self.rows[number]) <= 0:
             number += 1
         if number >= self.count:  # they are sorted already
             return
-        found = <LdbSorted*>malloc(self.count * sizeof(LdbSorted))
+        # The items to be sorted take the place of the rows, so that both are never in memory.
+        found = <LdbSorted*>realloc(self.rows, self.count * sizeof(LdbSorted))
         if found == NULL:
             raise MemoryError
+        self.rows, self.room = <int64_t*>found, self.count
         with nogil:
             # How many bytes at their beginning all keys share; then the head of each, with zeros after the end of a key.
-            first, shared = <chars>self.data.data + self.rows.data, self.rows.key_size
+            first = self.key(self.rows[0], &shared)
             for number in range(self.count):
-                key, at = <chars>self.data.data + self.rows[number].data, 0
-                shared = min(shared, <int64_t>self.rows[number].key_size)
+                key, at = self.key(self.rows[number], &size), 0
+                shared = min(shared, size)
                 while at < shared and key[at] == first[at]:
                     at += 1
                 shared = at
-            for number in range(self.count):
-                key = <chars>self.data.data + self.rows[number].data
-                found[number].head, found[number].number = 0, number
-                for byte in range(shared, shared + 8):
-                    found[number].head = found[number].head << 8
-                    if byte < <int64_t>self.rows[number].key_size:
-                        found[number].head |= key[byte]
+            for number in range(self.count - 1, -1, -1):  # from the end, as these are larger than rows
+                found[number].row = self.rows[number]
+                key, head = self.key(found[number].row, &size), 0
+                for at in range(shared, shared + 8):
+                    head = head << 8
+                    if at < size:
+                        head |= key[at]
+                found[number].head = head
             number = self.count
             while number:  # depth of twice the logarithm: quicksort that divides well stays below it
                 number >>= 1
                 depth += 2
             self.arrange(found, self.count, depth)
-            # Move the rows to their places, cycle by cycle of the permutation.
             for number in range(self.count):
-                if found[number].number == number:
-                    continue
-                moved, at = self.rows[number], number
-                while found[at].number != number:
-                    following = found[at].number
-                    self.rows[at] = self.rows[following]
-                    found[at].number = at
-                    at = following
-                self.rows[at] = moved
-                found[at].number = at
-        free(found)
+                self.rows[number] = found[number].row
+        found = <LdbSorted*>realloc(self.rows, self.count * sizeof(int64_t))
+        if found != NULL:
+            self.rows = <int64_t*>found

@@ -28,7 +28,7 @@ from exhume.formats.leveldb.layout import (
 )
 from exhume.formats.leveldb.layout_facts import BATCH, CHECKED, Compressions, FragmentTypes
 from exhume.formats.leveldb.model import DELETIONS, ValueTypes
-from exhume.formats.leveldb.wire import MAX_SEQUENCE, BlockIndex, InternalKey, build_bytes, key_text
+from exhume.formats.leveldb.wire import MAX_SEQUENCE, BlockIndex, InternalKey, build_bytes, key_text, log_rank
 from exhume.io.jsonout import dump_bytes
 
 if TYPE_CHECKING:
@@ -365,8 +365,8 @@ class LogItems:
 
     An item is (user key, inverted sequence and type, rank, offset in block, value, place).  Its place says where in the
     log it is: an instance of `made` with the constant fields in `place` (file, number, checksum, referenced and
-    operations).  The compiled kernel has columns instead of this list, and makes items and places on request: a single
-    write, which has a batch and a fragment of its own, takes 48 bytes there, besides its key and its value.
+    operations).  The compiled kernel has bytes instead of this list, and makes items and places on request: a single
+    write, which has a batch and a fragment of its own, takes about 22 bytes there, besides its key and its value.
     """
 
     def __init__(self, made: type, place: tuple[str, int, Any, bool, tuple[int, ...]]) -> None:
@@ -388,17 +388,17 @@ class LogItems:
     def __iter__(self) -> Iterator[tuple[bytes, int, int, int, Any, Any]]:
         return iter(self._items)
 
-    def add_writes(self, block: bytes, at: int, base: int, rank: int) -> tuple[int, int, int, int, int]:
+    def add_writes(self, block: bytes, at: int, base: int) -> tuple[int, int, int, int, int]:
         """Add single writes, from the fragment at `at` of a block on: the first ones that are intact puts or deletions
         in the column family 0, with sizes in their shortest form.
 
         Returns how many they are, and where the fragment after them begins; the first of their sequence numbers (-1
-        without one), the highest, and a bit for each of their types.  `base` is the offset of the block in the file,
-        `rank` that of the first item; those of the others are 2 higher each.  Raises `ValueError` for a negative `at`.
+        without one), the highest, and a bit for each of their types.  `base` is the offset of the block in the file.
+        Raises `ValueError` for a negative `at` or `base`.
         """
         name, number, sound, referenced, operations = self._place
         end, first, highest, kinds, before = len(block), -1, 0, 0, len(self)
-        if at < 0:
+        if at < 0 or base < 0:
             raise ValueError("an offset outside the block")
         # Stop at the first fragment that is anything else: the caller reads it, and reports what is damaged.
         while at < end:
@@ -424,10 +424,10 @@ class LogItems:
             where = self._made(
                 name, number, None, base + at, base + stop, sound, referenced, None, sequence, 1, 0, operations
             )
-            inverted = _TOP - (sequence << 8 | kind)
+            inverted, rank = _TOP - (sequence << 8 | kind), log_rank(number, base + at)
             self._items.append((block[key:key_end], inverted, rank, BATCH.size, block[value:value_end], where))
             first = sequence if first < 0 else first
-            highest, kinds, rank, at = max(highest, sequence), kinds | 1 << kind, rank + 2, stop
+            highest, kinds, at = max(highest, sequence), kinds | 1 << kind, stop
         return len(self) - before, at, first, highest, kinds
 
     def cuts(self, low: int, high: int, size: int) -> list[tuple[int, int]]:

@@ -11,7 +11,6 @@ rules: `docs/formats/leveldb.md`.
 
 from __future__ import annotations
 
-import itertools
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -38,7 +37,7 @@ from exhume.formats.leveldb.log import LogReader
 from exhume.formats.leveldb.manifest import Manifest
 from exhume.formats.leveldb.model import BYTEWISE, LogRecord, Place, Role, SequenceRule, Status, ValueTypes, Verdict
 from exhume.formats.leveldb.table import Item, sort_key
-from exhume.formats.leveldb.wire import MAX_SEQUENCE
+from exhume.formats.leveldb.wire import MAX_SEQUENCE, log_rank
 from exhume.io.source import Source
 from exhume.io.values import LargeValue
 from exhume.limits import Limits
@@ -136,16 +135,12 @@ class Replay:
         earlier: list[LogBatch] = []
         report = log.recorded
         reader = LogReader(source, report, self._limits, file.number)
-        ordinals = itertools.count()  # numbers of the batches, for the ranks of their items
 
         def take(block: bytes, at: int, base: int) -> int:
             """Add batches with one write from a block, as `LogReader.take`; return where they end in it."""
-            nonlocal ordinals
-            ordinal = next(ordinals)
             last = batches[-1] if batches else None
             writes = last if isinstance(last, WriteBatches) else WriteBatches(make())
-            count, at = writes.take(block, at, base, _rank(file, ordinal))
-            ordinals = itertools.count(ordinal + count)  # as each batch takes one
+            count, at = writes.take(block, at, base)
             if count and writes is not last:
                 batches.append(writes)
             return at
@@ -154,7 +149,6 @@ class Replay:
         try:
             # Records that `take` did not add: larger batches, and damaged ones.
             for record in reader:
-                ordinal = next(ordinals)
                 batch, offsets = self._parsed(source, reader, record)
                 stated = batch.problem is None and batch.stated == len(batch.operations)  # it has all its operations
                 place = Place(
@@ -164,7 +158,7 @@ class Replay:
                     batch_sequence=batch.sequence, batch_count=batch.stated,
                     operations=offsets,
                 )  # fmt: skip
-                one = LogBatch(batch, place, _rank(file, ordinal))
+                one = LogBatch(batch, place, log_rank(file.number, record.offset))
                 if record.earlier:
                     if stated:
                         earlier.append(one)
@@ -208,14 +202,6 @@ class Replay:
             return bytes(payload[start:stop])
 
         return made
-
-
-def _rank(file: DbFile, ordinal: int) -> int:
-    """Return the rank of batch number `ordinal` of a log, in 63 bits: items that are equal sort by it (see `Item`).
-
-    It is odd, so that it never equals that of a table's block, which is even.
-    """
-    return (min(file.number, (1 << 30) - 1) << 33) + 2 * ordinal + 1
 
 
 def _by_family(batches: list[LogBatch], make: Callable[[], LogItems]) -> dict[int, LogItems]:

@@ -41,8 +41,8 @@ Item = tuple[bytes, int, int, int, Any, Any]
 """(user key, 2^64 - 1 - packed sequence and type, rank, offset in block, value, place): sorts as LevelDB sorts.
 
 The rank orders equal entries of several files and blocks.  Its upper bits are the rank of the file; the lower 33 bits
-are twice the number of the block in it, or for a log twice that of the batch, plus 1.  The value is `bytes` or a
-`LargeValue`; the place has the span of the block.  As tuples, `(key,)` sorts before all items of the key.
+are twice the number of the block in it, or for a log those of `log_rank`.  The value is `bytes` or a `LargeValue`; the
+place has the span of the block.  As tuples, `(key,)` sorts before all items of the key.
 """
 KEY: Final = 0
 INVERTED: Final = 1

@@ -211,3 +211,11 @@ def key_text(key: bytes) -> str:
         escape = "".join([f"\\x{byte:02x}" for byte in char.encode("utf-8", "surrogateescape")])
         text = text.replace(char, escape)
     return text
+
+
+def log_rank(number: int, at: int) -> int:
+    """Return the rank of the batch at `at` in the log `number`, in 63 bits; equal items sort by it (see `Item`).
+
+    It is odd, so that it never equals that of a table's block, which is even.  Batches are more than 4 bytes apart.
+    """
+    return (min(number, (1 << 30) - 1) << 33) + 2 * min(at // 4, (1 << 32) - 1) + 1
