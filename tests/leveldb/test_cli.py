@@ -242,3 +242,4 @@ def test_cat_prints_one_column_family_and_names_the_others(tmp_path: Path, exhum
         assert "other column families (one)" in result.err
         result = exhume_cli("cat", str(database.path), "only", *more)
         assert result.code == 1
+        assert "no such key in the default column family (`list --key` also shows: one)" in result.err

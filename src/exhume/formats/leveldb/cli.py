@@ -219,20 +219,24 @@ def cat(run: Run, archive: LevelDbArchive, names: tuple[str, ...], options: CatO
 
 def _note_families(run: Run, archive: LevelDbArchive) -> None:
     """Name the other column families that have entries, whose rows `cat` does not print."""
+    if shown := _other_families(archive):
+        run.note(f"not printed: other column families ({shown}), which list, search and export have")
+
+
+def _other_families(archive: LevelDbArchive) -> str:
+    """Return the names of the column families with entries other than the default one; empty without any."""
     from exhume.formats.leveldb import checks
     from exhume.formats.leveldb.model import Role
     from exhume.formats.leveldb.wire import key_text
 
     database = archive.database
     if database.manifest is None or len(database.manifest.families) == 1:
-        return
+        return ""
     used = {file.column_family for file in database.tables(Role.LIVE)}
     used.update(number for file in database.logs(Role.LIVE) for number in database.load_log(file, checks.ignore).items)
     others = [number for number in database.live_families() if number and number in used]
-    if others:
-        names = (database.manifest.families[number].name for number in others)
-        shown = ", ".join(key_text(name.encode("utf-8", "surrogateescape")) for name in names)
-        run.note(f"not printed: other column families ({shown}), which list, search and export have")
+    names = (database.manifest.families[number].name for number in others)
+    return ", ".join(key_text(name.encode("utf-8", "surrogateescape")) for name in names)
 
 
 Row = tuple[bytes, "bytes | LargeValue | None"]
@@ -284,7 +288,11 @@ def _rows_of_keys(archive: LevelDbArchive, names: tuple[str, ...], rows: Callabl
         found = next((row for row in rows(key, key + b"\0") if row[0] == key), None)
         if found is None:
             keys = (key.decode(errors="backslashreplace") for key, _ in rows())
-            raise EntryNotFoundError(f"no such key{hint(name, keys)}", span=Span(archive.name, 0, 0), actual=name)
+            others = _other_families(archive)
+            where = f" in the default column family (`list --key` also shows: {others})" if others else ""
+            raise EntryNotFoundError(
+                f"no such key{where}{hint(name, keys)}", span=Span(archive.name, 0, 0), actual=name
+            )
         yield found
 
 
