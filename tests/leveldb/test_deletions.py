@@ -291,3 +291,24 @@ def test_range_deletions_of_obsolete_files_hide_no_live_row(tmp_path: Path) -> N
         assert [one.sequence for one in archive.database.live_versions() if one.key == key(4)] == [0]
     assert state[key(4)] == b"again"
     assert key(3) not in state
+
+
+def test_a_range_deletion_with_a_wrong_checksum_deletes_nothing_in_salvage(tmp_path: Path) -> None:
+    """As little as the deletion of a key does; one that is intact still counts."""
+    need("rocksdict")
+    database = Crafted(tmp_path / "db")
+    database.write(
+        batch(10, (PUT, b"b", b"2"), (PUT, b"c", b"3"), (PUT, b"d", b"4")),
+        batch(13, (RANGE_DELETE, b"c", b"d")),
+        batch(14, (RANGE_DELETE, b"b", b"e")),
+        batch(15, (PUT, b"z", b"9")),
+    )
+    data = database.log.read_bytes()
+    at = data.index(b"\x01b\x01e") + 3
+    database.log.write_bytes(data[:at] + b"f" + data[at + 1 :])
+    for lost in (False, True):
+        if lost:
+            without_manifest(database.path)
+        report = exhume.salvage(database.path, tmp_path / f"out{lost}")
+        assert report.lost["versions with a bad checksum"] == 1
+        assert ours(tmp_path / f"out{lost}") == {b"a": b"1", b"b": b"2", b"d": b"4", b"z": b"9"}

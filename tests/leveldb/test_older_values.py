@@ -17,6 +17,7 @@ from tests.leveldb.crafted import ENTITY, PUT, TIMED_PUT, Crafted, batch
 from tests.oracles import need
 
 Cli = Callable[..., Any]
+KEYS = [b"deleted", b"put again", b"replaced", b"same"]
 
 
 def large(number: int) -> bytes:
@@ -103,3 +104,68 @@ def test_replaced_entities_and_timed_puts(tmp_path: Path) -> None:
         assert found[10] == (b"one", {b"": b"one", b"c": b"tw"})
         assert found[11] == (b"value", None)
         assert {v.key: v.value for v in archive.database.state(11, unreferenced=True)}[b"e"] == b"one"
+
+
+@pytest.fixture
+def compacted(tmp_path: Path) -> tuple[Path, int]:
+    """A database whose last compaction set all sequence numbers to 0, with the tables of an earlier state; and the last
+    number of that state.
+
+    That has rows with numbers, rows whose numbers were 0 already, and a deletion.
+    """
+    rocksdict = need("rocksdict")
+    path = tmp_path / "db"
+    options = rocksdict.Options(raw_mode=True)
+    options.create_if_missing(True)
+    options.set_disable_auto_compactions(True)
+    database = rocksdict.Rdict(str(path), options)
+    for _ in range(2):
+        for key in [*KEYS, b"zero"]:
+            database[key] = b"old"
+        database.flush()
+    database.compact_range(None, None)
+    for key in KEYS:
+        database[key] = b"older"
+    database.delete(b"put again")
+    database.flush()
+    earlier = {file: file.read_bytes() for file in path.glob("*.sst")}
+    sequence = 15
+    for key in (b"put again", b"replaced", b"zero"):
+        database[key] = b"new"
+    database.delete(b"deleted")
+    database.flush()
+    database.compact_range(None, None)
+    database.close()
+    for file, data in earlier.items():
+        file.write_bytes(data)
+    return path, sequence
+
+
+def test_a_state_is_not_older_than_it_says(compacted: tuple[Path, int], exhume_cli: Cli) -> None:
+    """Files that are no longer used have higher numbers than the newest values."""
+    path, sequence = compacted
+    rows = {b"put again": b"new", b"replaced": b"new", b"same": b"older", b"zero": b"new"}
+    with LevelDbArchive(LocalTree(path)) as archive:
+        database = archive.database
+        last = database.last_sequence()
+        assert {one.key: one.value for one in database.state()} == rows
+        assert {one.sequence for one in database.state()} == {0}
+        assert {one.key: one.value for one in database.state(last, unreferenced=True)} == rows
+        assert {one.key: one.value for one in database.state(unreferenced=True)} == rows | {b"deleted": b"older"}
+        before = {one.key: one.known_value for one in database.state(sequence, unreferenced=True)}
+    # Whether the newest values are older than this state is not known.
+    unknown = {b"put again": None, b"replaced": None, b"zero": None}
+    assert before == {b"deleted": b"older", b"same": b"older"} | unknown
+    result = exhume_cli("cat", path, "--sequence", str(sequence))
+    assert result.code == 3
+    assert "value without a sequence number" in result.err
+    assert exhume_cli("cat", path, "--sequence", str(last)).code == 0
+
+
+def test_of_values_without_numbers_the_newer_file_counts(compacted: tuple[Path, int], tmp_path: Path) -> None:
+    path, _ = compacted
+    for file in (path / "CURRENT", *path.glob("MANIFEST-*")):
+        file.unlink()
+    exhume.salvage(path, tmp_path / "out")
+    with LevelDbArchive(LocalTree(tmp_path / "out")) as archive:
+        assert archive.database.get(b"zero") == b"new"

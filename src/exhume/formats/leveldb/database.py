@@ -37,6 +37,7 @@ from exhume.formats.leveldb.model import (
     Role,
     Status,
     ValueTypes,
+    Verdict,
     Version,
     VersionExtra,
     type_name,
@@ -255,9 +256,11 @@ class Database(LiveDatabase):
     ) -> Iterator[Version]:
         """The version of each key that was current as of `sequence` (None: now), deleted keys left out.
 
-        With `unreferenced`, versions in files that the database no longer uses are included.  Compaction drops old
-        versions, so a past state may be incomplete.
+        With `unreferenced`, versions in files that the database no longer uses are included, unless `sequence` is not
+        below the last one of an undamaged manifest.  Compaction drops old versions, so a past state may be incomplete.
         """
+        if sequence is not None and self.manifest is not None and not self.manifest.damaged:
+            unreferenced = unreferenced and sequence < self.live_state(checks.ignore).last_sequence
         now = sequence is None and not unreferenced  # then the statuses state what is current
         versions = self.versions(report, unreferenced=unreferenced, older=not now)
         if now:
@@ -267,28 +270,43 @@ class Database(LiveDatabase):
         if unreferenced:  # those come last, file by file
             found = sorted(versions, key=self.version_key)
             versions = iter(found)
-        deletions = self.deletions(found, MAX_SEQUENCE if sequence is None else sequence, unreferenced=unreferenced)
+        ceiling = MAX_SEQUENCE if sequence is None else sequence
+        deletions = self.deletions(found, ceiling, unreferenced=unreferenced)
         # By the first three parts of the sort key: column family, whether the key is invalid, key.
         for _, group in itertools.groupby(versions, lambda version: self.version_key(version)[:3]):
-            # The newest version up to `sequence`; if it is a merge operand, also the older ones down to a base value.
-            chain: list[Version] = []
-            for version in group:  # newest first
-                if (sequence is not None and version.sequence > sequence) or version.status in UNCOMMITTED:
+            known = [one for one in group if one.sequence <= ceiling and one.status not in UNCOMMITTED]
+            chain = self._current_chain(known, deletions)
+            kept = [one for one in known if one.status is not Status.UNREFERENCED]
+            if 0 < len(kept) < len(known) and not kept[0].sequence:
+                # RocksDB set the number of the last version to 0: when it replaced those in unused files is not known.
+                chain = self._current_chain(kept, deletions)
+                unused = self._current_chain([one for one in known if one.status is Status.UNREFERENCED], deletions)
+                if sequence is not None and [one.part for one in chain] != [one.part for one in unused]:
+                    self.unresolved.add(f"{type_name(kept[0].value_type)} without a sequence number")
+                    yield kept[0]._replace(value=b"", status=Status.UNRESOLVED)
                     continue
-                if version.value_type == RANGE:
-                    continue
-                if version.value_type == ValueTypes.MERGE and version.status in CURRENT_STATE:
-                    continue  # the computed value: its operands follow, and those up to `sequence` are used
-                if chain and version.sequence == chain[-1].sequence:
-                    continue  # another copy
-                # Deleted, by an entry of the key or by a range deletion: nothing older counts.
-                if version.value_type in DELETIONS or self.is_wiped(version, deletions):
-                    break
-                chain.append(version)
-                if version.value_type != ValueTypes.MERGE:  # a base value
-                    break
             if chain:
                 yield self._resolved_version(chain)
+
+    def _current_chain(self, versions: list[Version], deletions: DeletionsByFamily) -> list[Version]:
+        """Return the newest of the versions of a key (newest first); if it is a merge operand, also the older ones down
+        to a base value.  The result is empty if the key is deleted.
+        """
+        chain: list[Version] = []
+        for version in versions:
+            if version.value_type == RANGE:
+                continue
+            if version.value_type == ValueTypes.MERGE and version.status in CURRENT_STATE:
+                continue  # the computed value: its operands follow, and those up to the sequence number are used
+            if chain and version.sequence == chain[-1].sequence:
+                continue  # another copy
+            # Deleted, by an entry of the key or by a range deletion: nothing older counts.
+            if version.value_type in DELETIONS or self.is_wiped(version, deletions):
+                break
+            chain.append(version)
+            if version.value_type != ValueTypes.MERGE:  # a base value
+                break
+        return chain
 
     def _resolved_version(self, chain: list[Version]) -> Version:
         """Return the newest version of a chain with the value that the chain makes.
@@ -310,20 +328,24 @@ class Database(LiveDatabase):
         return head._replace(value=value, status=status, extra=extra)
 
     def deletions(
-        self, found: Iterable[Version], ceiling: int = MAX_SEQUENCE, *, unreferenced: bool = False
+        self, found: Iterable[Version], ceiling: int = MAX_SEQUENCE, *, unreferenced: bool = False, intact: bool = False
     ) -> DeletionsByFamily:
         """Return the range deletions of live files up to a sequence number, and those of all files.
 
         The latter are the same unless `unreferenced`.  Then they have those among the versions `found`, which come
         from logs, and those of tables that the database no longer uses, which reach over all keys that they name.
+        With `intact`, those of a log record whose checksum is wrong are left out.
         """
         ranges = self.live_state(checks.ignore).ranges
+        ranges = [one for one in ranges if one.intact or not intact]
         live = self._deletions(ranges, ceiling)
         if unreferenced:
-            ranges = ranges + [
+            ranges += [
                 RangeDeletion(one.key, one.value, one.sequence, one.column_family)
                 for one in found
-                if one.value_type == RANGE and one.status not in UNCOMMITTED
+                if one.value_type == RANGE
+                and one.status not in UNCOMMITTED
+                and not (intact and one.checksum == Verdict.BAD)
             ]
             ranges += self._table_deletions(checks.ignore, Role.OBSOLETE, Role.ORPHAN)
         return DeletionsByFamily(live, self._deletions(ranges, ceiling) if unreferenced else live)
@@ -372,7 +394,9 @@ class Database(LiveDatabase):
         rank = self.order(version.column_family).order(version.key)  # None: the comparator cannot interpret the key
         stamp = (version.extra.timestamp if version.extra is not None else None) or 0
         key = version.key if rank is None else rank
-        return version.column_family, rank is None, key, -stamp, -version.sequence
+        # Of RocksDB's versions with the number 0, those of the database come first, then those of newer files.
+        last = version.status is Status.UNREFERENCED, -version.place.number
+        return version.column_family, rank is None, key, -stamp, -version.sequence, *last
 
     def history(self, key: bytes, report: Report = checks.ignore) -> list[Version]:
         """Every version of one key that can be found anywhere in the directory, newest first."""

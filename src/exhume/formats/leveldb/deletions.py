@@ -26,7 +26,7 @@ Span = tuple[Any, Any, int]
 
 class RangeDeletion(NamedTuple):
     """A RocksDB range deletion: keys in `[first, stop)` with a lower sequence number are gone; if it is `closed`, also
-    the key `stop`.
+    the key `stop`.  `intact`: no checksum over it is wrong.
     """
 
     first: bytes
@@ -34,6 +34,7 @@ class RangeDeletion(NamedTuple):
     sequence: int
     column_family: int
     closed: bool = False
+    intact: bool = True
 
     def bounds(self, order: Comparator) -> tuple[Any, Any]:
         """Return what the ranks of keys are compared with: `low <= order.rank(key) < high` for a key in the range."""

@@ -390,7 +390,8 @@ class _Run:
             return
         log.kinds.add(operation.value_type)
         if operation.value_type == _RANGE:
-            log.ranges.append(RangeDeletion(key, value, sequence, family))
+            intact = one.place.checksum != Verdict.BAD
+            log.ranges.append(RangeDeletion(key, value, sequence, family, intact=intact))
         if family not in log.items:
             log.items[family] = self._make()
         log.items[family].append(item)

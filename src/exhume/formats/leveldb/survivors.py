@@ -41,17 +41,17 @@ def surviving_rows(database: Database, collect: checks.Report, report: SalvageRe
             yield from pairs
         return
     # A damaged one: all versions, sorted by key, newest first.
-    versions = chain.from_iterable(
+    versions: Iterable[Version] = chain.from_iterable(
         database.map_versions(versions_of, collect, unreferenced=not has_manifest, lean=True)
     )
-    if has_manifest:  # versions that a range deletion hides have the status `deleted`
-        yield from _newest_rows(database, versions, DeletionsByFamily({}, {}), report)
-        return
-    found = sorted(versions, key=database.version_key)
-    deletions = database.deletions(found, unreferenced=True)
-    if deletions.of_all:
-        report.notes.append("range deletions reach over all keys that they name, without the limits of a manifest")
-    yield from _newest_rows(database, found, deletions, report)
+    if not has_manifest:
+        versions = found = sorted(versions, key=database.version_key)
+        deletions = database.deletions(found, unreferenced=True, intact=True)
+        if deletions.of_all:
+            report.notes.append("range deletions reach over all keys that they name, without the limits of a manifest")
+    else:
+        deletions = database.deletions((), intact=True)
+    yield from _newest_rows(database, versions, deletions, report)
 
 
 def _newest_rows(
@@ -62,6 +62,7 @@ def _newest_rows(
 ) -> Iterator[Row]:
     """Yield (key, value) of the newest believable version of each key; `versions` are sorted."""
     is_wiped = partial(database.is_wiped, deletions=deletions)
+    doubtful = {one.sequence for one in database.live_state(checks.ignore).ranges if not one.intact}
     # What the versions of one key have in common: its bytes, or, as a comparator may treat different ones as equal, the
     # first three parts of `version_key`.
     same: Callable[[Version], Any] = (
@@ -77,7 +78,7 @@ def _newest_rows(
             _count_bad(older, report)
             yielded: Row = newest.key, newest.value
         else:
-            parts = _surviving(chain([newest], older), report, is_wiped)
+            parts = _surviving(chain([newest], older), report, is_wiped, doubtful)
             if not parts:
                 continue
             newest = parts[0]
@@ -110,7 +111,11 @@ def usable_manifest(database: Database) -> bool:
 def _believable(versions: Iterable[Version], report: SalvageReport) -> Iterator[Version]:
     """The versions that may be part of the state of the default column family."""
     for version in versions:
-        if version.status in _NEVER_LIVE or version.value_type == ValueTypes.RANGE_DELETION:
+        if version.status in _NEVER_LIVE:
+            continue
+        if version.value_type == ValueTypes.RANGE_DELETION:
+            if version.checksum == Verdict.BAD:
+                report.add_lost("versions with a bad checksum")
             continue
         if version.value_type == ValueTypes.MERGE and version.status in CURRENT_STATE:
             continue  # the value that its operands make, and they follow
@@ -121,27 +126,27 @@ def _believable(versions: Iterable[Version], report: SalvageReport) -> Iterator[
 
 
 def _surviving(
-    versions: Iterable[Version], report: SalvageReport, is_wiped: Callable[[Version], bool]
+    versions: Iterable[Version], report: SalvageReport, is_wiped: Callable[[Version], bool], doubtful: set[int]
 ) -> list[Version]:
     """Return the versions that make the newest readable value of a key, newest first; none of a deleted key.
 
     `versions` are all of the key, newest first; `is_wiped` says whether a range deletion hides one.  Those with a bad
-    checksum are counted as lost and passed over.
+    checksum are counted as lost and passed over; `doubtful` has the numbers of range deletions with one.
     """
     chain: list[Version] = []
-    disbelieved: int | None = None  # sequence number of the last version that was passed over
+    disbelieved = set(doubtful)  # sequence numbers of deletions that are passed over
     done = False  # whether the value, or a deletion, is complete
     for version in versions:
         if version.checksum == Verdict.BAD:
             report.add_lost("versions with a bad checksum")
             if not done:
-                disbelieved = version.sequence
+                disbelieved.add(version.sequence)
                 chain.clear()  # operands alone, which make no value without this one
             continue
         if done or (chain and version.sequence == chain[-1].sequence):
             continue
         # The version is deleted by a range deletion, or by a deletion left out above; any other is its key's newest.
-        wiped = (version.status is Status.DELETED and disbelieved != version.superseded_by) or is_wiped(version)
+        wiped = (version.status is Status.DELETED and version.superseded_by not in disbelieved) or is_wiped(version)
         gone = version.value_type in DELETIONS or wiped
         if not gone:
             chain.append(version)
