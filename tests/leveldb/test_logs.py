@@ -377,6 +377,21 @@ def test_transactions_that_are_written_before_they_are_committed(tmp_path: Path)
     assert warnings(database.path) == []
 
 
+def test_merge_operands_that_a_rollback_leaves(tmp_path: Path) -> None:
+    """RocksDB applied them when they were prepared; by default, a rollback writes only the keys of other operations."""
+    need("rocksdict")
+    database = Crafted(tmp_path / "db", merge_operator="StringAppendOperator")
+    database.write(
+        batch(10, (PUT, b"x", b"1"), (NOOP,)),
+        batch(11, (BEGIN_PERSISTED,), (MERGE, b"x", b"2"), (MERGE, b"y", b"3"), (PUT, b"z", b"4"), (END, b"t")),
+        batch(12, (PUT, b"y", b"5"), (DELETE, b"z"), (ROLLBACK, b"t")),
+        batch(13, (BEGIN,), (MERGE, b"x", b"6"), (END, b"s")),
+        batch(13, (ROLLBACK, b"s")),
+    )
+    assert ours(database.path) == {b"a": b"1", b"x": b"1,2", b"y": b"5"}
+    assert sorted(statuses(database.path)[b"x"]) == ["live", "operand", "operand", "rolled-back"]
+
+
 def test_prepared_operations_that_are_in_tables(tmp_path: Path) -> None:
     """With those policies memory is flushed before a commit: what was not committed is not in the state."""
     prepared = batch(6, (BEGIN_PERSISTED,), (PUT, b"apple", b"red"), (END, b"t"))

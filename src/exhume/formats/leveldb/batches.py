@@ -14,6 +14,7 @@ Spec: LevelDB db/write_batch.cc; RocksDB db/write_batch.cc; the sequence rules: 
 from __future__ import annotations
 
 import itertools
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -128,6 +129,16 @@ def item_of(operation: Operation, one: LogBatch, sequence: int, key: bytes, valu
     """
     packed = ((sequence & MAX_SEQUENCE) << 8 | operation.value_type) & _TOP
     return key, _TOP - packed, one.rank, operation.offset, value, one.place
+
+
+def items_by_family(batches: list[LogBatch], make: Callable[[], LogItems]) -> dict[int, LogItems]:
+    """Return the items of batches of an earlier use of a log's file, by column family; `make` returns empty items."""
+    found: defaultdict[int, LogItems] = defaultdict(make)
+    for one in batches:
+        # Numbered per operation: only RocksDB reuses files.
+        for sequence, operation in enumerate(one.batch.operations, one.batch.sequence):
+            found[operation.column_family].append(item_of(operation, one, sequence, operation.key, operation.value))
+    return found
 
 
 def rule_of(batches: list[Batch | WriteBatches], is_dacha: Callable[[], bool]) -> tuple[SequenceRule, str]:

@@ -11,14 +11,13 @@ rules: `docs/formats/leveldb.md`.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
 from exhume.errors import LimitExceededError, MissingDependencyError, Span
 from exhume.formats.leveldb import checks
-from exhume.formats.leveldb.batches import LoadedLog, LogBatch, Unused, WriteBatches, item_of, rule_of
+from exhume.formats.leveldb.batches import LoadedLog, LogBatch, Unused, WriteBatches, item_of, items_by_family, rule_of
 from exhume.formats.leveldb.deletions import RangeDeletion
 from exhume.formats.leveldb.files import DbFile
 from exhume.formats.leveldb.kernel import LogItems
@@ -104,7 +103,7 @@ class Replay:
                 run.take(one)
             else:
                 run.apply(one)
-        log.unused += [(Status.UNREFERENCED, *unused) for unused in _by_family(earlier, make).items()]
+        log.unused += [(Status.UNREFERENCED, *unused) for unused in items_by_family(earlier, make).items()]
         for items in log.items.values():
             items.sort()
         for _, _, unused in log.unused:  # `LogItems` sorts by the same key itself
@@ -204,16 +203,6 @@ class Replay:
         return made
 
 
-def _by_family(batches: list[LogBatch], make: Callable[[], LogItems]) -> dict[int, LogItems]:
-    """Return the items of batches of an earlier use of a log's file, by column family; `make` returns empty items."""
-    found: defaultdict[int, LogItems] = defaultdict(make)
-    for one in batches:
-        # Numbered per operation: only RocksDB reuses files.
-        for sequence, operation in enumerate(one.batch.operations, one.batch.sequence):
-            found[operation.column_family].append(item_of(operation, one, sequence, operation.key, operation.value))
-    return found
-
-
 def _unused(status: Status, pending: list[PreparedOperation]) -> Iterator[Unused]:
     """Yield the operations of a transaction by column family, sorted, with `status`."""
     families: dict[int, list[Item]] = {}
@@ -273,7 +262,7 @@ class _Run:
         done = 0
         for mark in batch.marks:
             self._operations(one, done, mark.at)
-            self._mark(mark)
+            self._mark(mark, batch.operations[done : mark.at])
             done = mark.at
         self._operations(one, done, len(batch.operations))
         if self._section:  # without its end mark, the transaction was not prepared
@@ -318,8 +307,11 @@ class _Run:
             else:  # a provisional number, for a transaction that is never committed
                 self._section.append(PreparedOperation(operation, one, 0, self._sequence + len(self._section)))
 
-    def _mark(self, mark: TransactionMark) -> None:
-        """Begin or end a prepared section, commit a transaction or roll it back; end the sub-batch at most marks."""
+    def _mark(self, mark: TransactionMark, before: Sequence[Operation]) -> None:
+        """Begin or end a prepared section, commit a transaction or roll it back; end the sub-batch at most marks.
+
+        `before` are the operations before the mark.
+        """
         if mark.kind in _BEGINS:
             self._section, self._persisted = [], mark.kind != OperationTypes.BEGIN_PREPARE
             self._empty = False
@@ -330,7 +322,7 @@ class _Run:
         elif mark.kind in _COMMITS:
             self._commit(mark)
         elif mark.kind == OperationTypes.ROLLBACK:
-            self._log.unused += _unused(Status.ROLLED_BACK, self._prepared.pop(mark.name, []))
+            self._roll_back(mark, {(one.column_family, one.key) for one in before})
         # An empty mark without operations before it, such as at the start of a batch, ends nothing.
         if mark.kind != OperationTypes.NO_OPERATION or not self._empty:
             self._end_of_batch()
@@ -345,6 +337,22 @@ class _Run:
                 self._take(operation, one, sequence, applied_in)
             else:
                 self._write(operation, one)
+
+    def _roll_back(self, mark: TransactionMark, restored: set[tuple[int, bytes]]) -> None:
+        """Keep the operations of a transaction as unused.
+
+        Those that the database applied before are undone by writes to their keys (column family, key), the `restored`
+        ones.  By default, RocksDB leaves merge operands as they are (`TransactionDBOptions::rollback_merge_operands`).
+        """
+        undone: list[PreparedOperation] = []
+        for one in self._prepared.pop(mark.name, []):
+            operation = one.operation
+            is_merge = operation.value_type == ValueTypes.MERGE
+            if one.log and is_merge and (operation.column_family, operation.key) not in restored:
+                self._take(operation, one.batch, one.sequence, one.log)
+            else:
+                undone.append(one)
+        self._log.unused += _unused(Status.ROLLED_BACK, undone)
 
     def _end_of_batch(self) -> None:
         """End a sub-batch; by the rule of sub-batches, the next one has the next sequence number."""
