@@ -204,14 +204,14 @@ def _disjoint(outcomes: list[SpanOutcome]) -> Iterator[tuple[int, int, SpanOutco
             one = ordered[number]
             heapq.heappush(open_, (rank.index(one.outcome), number, one.span.end))
             number += 1
-        _, best, end = open_[0]
+        best_rank, best, end = open_[0]
         if end <= at:
             heapq.heappop(open_)
             continue
         following = number
         # The best span counts until it ends, or a better one starts.
         while following < len(ordered) and ordered[following].span.start < end:
-            if rank.index(ordered[following].outcome) < open_[0][0]:
+            if rank.index(ordered[following].outcome) < best_rank:
                 end = ordered[following].span.start
                 break
             heapq.heappush(open_, (rank.index(ordered[following].outcome), following, ordered[following].span.end))

@@ -10,18 +10,28 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable
 from itertools import accumulate, chain
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from exhume.errors import Span
 from exhume.findings import Finding
 from exhume.layout.sections import PayloadRun, Run
+from exhume.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from exhume.engines.explanation import ExplainedSection
     from exhume.layout.trees import Field
 
-Near = list[tuple[Finding, Span]]
-"""Findings about a section, each with its place."""
+
+class PlacedFinding(NamedTuple):
+    """A finding, and the bytes that it is about."""
+
+    finding: Finding
+    span: Span
+
+
+Near = list[PlacedFinding]
+"""The findings about a section."""
 
 
 class FindingsByPlace:
@@ -32,7 +42,7 @@ class FindingsByPlace:
         by_file: dict[str, Near] = {}
         for finding in findings:
             if finding.span is not None:
-                by_file.setdefault(finding.span.source, []).append((finding, finding.span))
+                by_file.setdefault(finding.span.source, []).append(PlacedFinding(finding, finding.span))
         # By file, and by stored bytes: those inside their payload.
         self._of = {name: _FindingRanges(placed, stored_range) for name, placed in by_file.items()}
         self._within: dict[Span, _FindingRanges] = {}
@@ -43,8 +53,8 @@ class FindingsByPlace:
         if stored not in self._within:
             # Those whose span is the same stored bytes, narrowed to a part of the payload.
             found = self.near(stored, first=False)
-            of_it = ((one, span) for one, span in found if span._replace(payload=None) == stored != span)
-            self._within[stored] = _FindingRanges(of_it, _range)
+            of_it = (placed for placed in found if placed.span._replace(payload=None) == stored != placed.span)
+            self._within[stored] = _FindingRanges(of_it, attrgetter("local"))
         return self._within[stored]
 
     def numbers(self, run: Run) -> frozenset[int]:
@@ -58,22 +68,25 @@ class FindingsByPlace:
         For a part of a payload, the places of its findings count from the start of that part.
         """
         if section.payload is not None:
-            touching, base = self._in_payload(section).touching(section, first=None), section.payload[0]
-            return [(finding, span.in_payload(*(at - base for at in _range(span)))) for finding, span in touching]
+            base, _ = section.payload
+            found = self._in_payload(section).touching(section, first=None)
+            return [
+                PlacedFinding(finding, span.in_payload(*(at - base for at in span.local))) for finding, span in found
+            ]
         return self._of[section.source].touching(section, first=first) if section.source in self._of else []
 
 
 class _FindingRanges:
     """Findings in the order of their ranges: all those of a file, or of a payload."""
 
-    def __init__(self, placed: Iterable[tuple[Finding, Span]], range_of: Callable[[Span], tuple[int, int]]) -> None:
-        """Sort findings (`placed`: each with its span) by where they start.
+    def __init__(self, placed: Iterable[PlacedFinding], range_of: Callable[[Span], tuple[int, int]]) -> None:
+        """Sort findings by where they start.
 
         `range_of` returns the range of a span, stored or in a payload.
         """
         self._range = range_of
-        self.found = sorted(placed, key=lambda one: range_of(one[1])[0])
-        ranges = [range_of(span) for _, span in self.found]
+        self.found = sorted(placed, key=lambda one: range_of(one.span)[0])
+        ranges = [range_of(one.span) for one in self.found]
         self._starts = [start for start, _ in ranges]
         self._ends = list(accumulate((end for _, end in ranges), max))  # the largest end so far: sorted as well
 
@@ -91,23 +104,23 @@ class _FindingRanges:
         # about the whole file, whose range is (0, 0), are the very first.
         candidates = range(0 if first else bisect_left(self._ends, start), bisect_right(self._starts, stop))
         near = filter(
-            lambda one: touches(self._range(one[1]), place, first=first), map(self.found.__getitem__, candidates)
+            lambda one: touches(self._range(one.span), place, first=first), map(self.found.__getitem__, candidates)
         )
-        return sorted(near, key=lambda one: _range(one[1]))
+        return sorted(near, key=lambda one: one.span.local)
 
 
 def place_findings(item: ExplainedSection, near: Near) -> None:
     """Note each finding at the innermost field that holds all of its bytes, or else at the section."""
     if not near:
         return
-    starts = [_range(span)[0] for _, span in near]  # sorted, as `near` is
+    starts = [start for start, _ in (one.span.local for one in near)]  # sorted, as `near` is
     holders: dict[int, Field] = {}  # number of a finding: innermost field that holds its bytes
     for tree in item.trees():
         for _, node in tree.walk():  # outermost first
             if node.span is not None:
-                start, end = _range(node.span)
+                start, end = node.span.local
                 for at in range(bisect_left(starts, start), bisect_left(starts, end)):
-                    if _holds(node.span, near[at][1]):
+                    if _holds(node.span, near[at].span):
                         holders[at] = node
     for at, (finding, _) in enumerate(near):
         if at in holders:
@@ -115,11 +128,6 @@ def place_findings(item: ExplainedSection, near: Near) -> None:
             node.note = f"{node.note}; {finding.summary}" if node.note else finding.summary
         else:
             item.findings.append(finding)
-
-
-def _range(span: Span) -> tuple[int, int]:
-    """Start and end of a span: inside the payload when it narrows one, else in the file."""
-    return span.payload if span.payload is not None else (span.start, span.end)
 
 
 def stored_range(span: Span) -> tuple[int, int]:
@@ -141,5 +149,5 @@ def _holds(outer: Span, inner: Span) -> bool:
         return False
     if inner.payload is not None and (inner.start, inner.end) != (outer.start, outer.end):
         return False
-    (outer_start, outer_end), (start, end) = _range(outer), _range(inner)
+    (outer_start, outer_end), (start, end) = outer.local, inner.local
     return outer_start <= start < end <= outer_end

@@ -95,7 +95,8 @@ def refused(error: Exception, where: Span, rule: Rule | None = None) -> ExhumeEr
         how: dict[str, Any] = {"span": where, "actual": shorten(error)}
         return StructureError(why, **how) if rule is None else rule.error(why, **how)
     # Offsets of the error are relative to the window, and may be past its end.
-    room = where.payload[1] - where.payload[0] if where.payload is not None else where.size
+    begin, end = where.local
+    room = end - begin
     start = min(max(0, error.offset), room)
     span = where.sub(start, max(start, min(error.stop, room)))
     facts: dict[str, Any] = {"field_path": error.path, "expected": error.expected, "actual": error.found}

@@ -114,7 +114,8 @@ def _position(stream: Any) -> int | None:
 
 def _room(where: Span) -> int:
     """Return the size of a span in bytes: that of its part of a payload, if it is in one."""
-    return where.payload[1] - where.payload[0] if where.payload is not None else where.size
+    start, end = where.local
+    return end - start
 
 
 WINDOW = 1 << 20

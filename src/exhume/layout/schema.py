@@ -435,8 +435,8 @@ class Explainer:
 
     def _relative_end(self, span: Span) -> int:
         """Return the end of a span as an offset in the window."""
-        size = span.payload[1] - span.payload[0] if span.payload is not None else span.size
-        return self._relative(span) + size
+        start, end = span.local
+        return self._relative(span) + end - start
 
     def _place(self, place: dict[str, Any]) -> Span | None:
         """Return the span of the positions that a parser noted; None if they are in a stream without a known place."""

@@ -189,7 +189,8 @@ def is_one_line(made: Field, kind: FieldDoc) -> bool:
     whole = PLACEHOLDER.fullmatch(kind.representation)
     if whole is None or kind.is_scalar:
         return kind.is_scalar
-    derived = any(child.name == whole[1] and child.span is None for child in made.children)
+    name, _ = whole.groups()  # the field, and a form
+    derived = any(child.name == name and child.span is None for child in made.children)
     return derived and len(made.children) == 2 and not any(child.children for child in made.children)
 
 
@@ -244,10 +245,11 @@ def summary_of(value: Any, made: Field, representation: str) -> Any:
     instance, else its `name` (fields distinguished by a number).
     """
     if whole := PLACEHOLDER.fullmatch(representation):
-        found = next((child for child in made.children if child.name == whole[1]), None)
+        name, form = whole.groups()
+        found = next((child for child in made.children if child.name == name), None)
         if found is not None and isinstance(found.value, (int, str)) and not found.children:
             return found.shown
-        return _represented(made, whole[1], whole[2])
+        return _represented(made, name, form)
     if representation:
         # Parameters have no position and do not count as children.
         if isinstance(value, Traced):
@@ -258,8 +260,9 @@ def summary_of(value: Any, made: Field, representation: str) -> Any:
 
         def filled_for(one: re.Match[str]) -> str:
             """Return the text for one placeholder."""
-            found = _represented(made, one[1], one[2])
-            return str(_empty(given.get(one[1]) if found is None else found))
+            name, form = one.groups()
+            found = _represented(made, name, form)
+            return str(_empty(given.get(name) if found is None else found))
 
         filled = PLACEHOLDER.sub(filled_for, representation)
         # No representation if all of its placeholders are empty: only the text between them is left then.

@@ -342,14 +342,15 @@ class Disk:
 
 def _half(name: str, args: tuple[Any, ...]) -> tuple[Any, ...]:
     """The arguments of a read or write for half of its bytes, but at least one."""
+    fd, what, *more = args  # `what`: a size, a buffer, or buffers
     if name in ("read", "pread"):
-        return args[0], (args[1] + 1) // 2, *args[2:]
+        return fd, (what + 1) // 2, *more
     if name in ("write", "pwrite"):
-        data = memoryview(args[1]).cast("B")
-        return args[0], data[: max(1, len(data) // 2)], *args[2:]
+        data = memoryview(what).cast("B")
+        return fd, data[: max(1, len(data) // 2)], *more
     if name in ("writev", "readv", "preadv"):
-        first = memoryview(args[1][0]).cast("B")
-        return args[0], [first[: max(1, len(first) // 2)]], *args[2:]
+        first = memoryview(what[0]).cast("B")
+        return fd, [first[: max(1, len(first) // 2)]], *more
     # `sendfile` and `copy_file_range`: index of the number of bytes among the arguments.
     count = 3 if name == "sendfile" else 2
     return *args[:count], max(1, args[count] // 2), *args[count + 1 :]

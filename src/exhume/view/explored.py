@@ -254,10 +254,11 @@ class ExploredArchive:
         out |= {"space": numbers.get(span.source), "start": span.start, "end": span.end}
         if span.payload is not None:
             # The innermost section, in a list; an empty list if there is none.
-            out["payload"] = self.found.numbers_at(span.start, span.source, payload=span.payload[0])[-1:]
-            whole = self.section(out["payload"][0]).span.payload if out["payload"] else None
-            # (Offsets in a part of a payload count from its start.)
-            out["within"] = [at - (whole[0] if whole is not None else 0) for at in span.payload]
+            start, _ = span.payload
+            out["payload"] = self.found.numbers_at(span.start, span.source, payload=start)[-1:]
+            part = self.section(out["payload"][0]).span.payload if out["payload"] else None
+            base, _ = part or (0, 0)  # offsets in a part of a payload count from its start
+            out["within"] = [at - base for at in span.payload]
         return out
 
     def sections(self, first: int, count: int) -> list[dict[str, Any]]:

@@ -81,8 +81,10 @@ def bars(tiles: Iterable[Tile], scale: float, span: tuple[int, int] | None = Non
     """
     waiting: Bar | None = None
     for part in tiles:
-        if span is not None and (part.span.end <= span[0] or part.span.start >= span[1]):
-            continue
+        if span is not None:
+            start, end = span
+            if part.span.end <= start or part.span.start >= end:
+                continue
         for bar in _split(part, scale, span) if isinstance(part, SectionRun) else (Bar.of(part),):
             is_narrow = (bar.end - bar.start) * scale < 1
             if waiting is not None and is_narrow and (bar.start - waiting.start) * scale < 1:
@@ -164,7 +166,8 @@ def asset(name: str) -> str:
 def stripes(found: SectionMap, name: str, span: tuple[int, int] | None = None) -> list[tuple[int, int, str, int, str]]:
     """Start, end, kind, count of sections, and name of each band of a file, or of a part of it."""
     source = found.sources[name]
-    size = source.size if span is None else span[1] - span[0]
+    start, end = span or (0, source.size)
+    size = end - start
     scale = STRIPES / size if size > 0 else 1.0
     drawn = bands(tiles_of(found, name), scale, NARROW, span)
     return [
