@@ -205,13 +205,16 @@ def _repeats(pattern: Any) -> int:
                 _, most, inner = argument  # least and most repetitions, and what is repeated
                 total += _repeated(inner, int(most))
             case "SUBPATTERN":
-                total += _repeats(argument[3])
+                *_, inner = argument
+                total += _repeats(inner)
             case "ATOMIC_GROUP":
                 total += _repeats(argument)
             case "BRANCH":
-                total += max((_repeats(each) for each in argument[1]), default=0)
+                _, choices = argument
+                total += max(map(_repeats, choices), default=0)
             case "ASSERT" | "ASSERT_NOT":
-                total += _repeats(argument[1])
+                _, inner = argument
+                total += _repeats(inner)
             case name if name.startswith("GROUPREF"):
                 total += MAX_REPEATS + 1
     return total
@@ -235,12 +238,12 @@ def _operations(pattern: Any) -> Iterable[Any]:
     for operation, argument in pattern:
         yield operation
         name = str(operation)
-        if name == "SUBPATTERN":
-            yield from _operations(argument[3])
-        elif name in ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"):
-            yield from _operations(argument[2])
+        if name in ("SUBPATTERN", "MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"):
+            *_, inner = argument
+            yield from _operations(inner)
         elif name == "BRANCH":
-            for each in argument[1]:
+            _, choices = argument
+            for each in choices:
                 yield from _operations(each)
 
 

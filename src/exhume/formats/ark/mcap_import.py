@@ -110,9 +110,8 @@ class _BatchAdder:
         messages = Messages(batch)
         # Each new channel is declared right before its first message: the batch is cut there.
         new = [(place, number) for number, place in messages.starting() if number not in self.channels]
-        for (start, number), stop in zip(
-            [(0, None), *new], [*(place for place, _ in new), len(batch.numbers)], strict=True
-        ):
+        stops = [*(place for place, _ in new), len(batch.numbers)]
+        for (start, number), stop in zip([(0, None), *new], stops, strict=True):
             if number is not None:
                 self.declare(number)
             if start == stop:

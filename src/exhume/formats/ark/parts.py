@@ -55,7 +55,8 @@ def table(archive: ArkArchive, part: Selection, options: dict[str, Any]) -> Any:
 def _restrict(archive: ArkArchive, part: Selection) -> None:
     """Make an archive show only the splits of a part; it is opened for this part alone."""
     if part:
-        archive.references = archive.references[part[0] : part[1]]
+        first, stop = part
+        archive.references = archive.references[first:stop]
 
 
 def tally(archive: ArkArchive, jobs: int) -> int:

@@ -305,9 +305,11 @@ class Catalog:
                 if not path.startswith(lead):
                     continue
                 cut = path.find("/", len(lead))
-                found = (path, place) if cut < 0 else (path[:cut], None)
-                if last is not None and (last[0], last[1] is None) != (found[0], found[1] is None):
-                    yield last  # a new name, or a directory of the same name: no other chunk has this entry
+                found = (path, place) if cut < 0 else (path[:cut], None)  # None: a directory
+                if last is not None:
+                    (name, file), (last_name, last_file) = found, last
+                    if (last_name, last_file is None) != (name, file is None):
+                        yield last  # a new name, or a directory of the same name: no other chunk has this entry
                 last = found
                 # "0" follows "/", so this sorts after everything in the directory.  The index has only the first
                 # `KEY_SIZE` characters of a path; after the last row of a batch, another query follows in any case.

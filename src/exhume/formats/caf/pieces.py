@@ -23,6 +23,9 @@ MOST = 256 << 20
 _STEP = 1 << 16
 """Bytes that are searched for an end mark at a time."""
 
+_FEED = 4 << 10
+"""Bytes of a compressed stream that are decompressed at a time, to find its end."""
+
 
 def find_pieces(source: Source, start: int, stop: int) -> Iterator[tuple[int, int, str]]:
     """`(start, end, suffix)` of every recognized file in `[start, stop)`, in order, without overlaps."""
@@ -116,8 +119,8 @@ def _stream(make: Callable[[], object]) -> Callable[[Source, int, int], int | No
     def measure(source: Source, start: int, stop: int) -> int | None:
         """Return where a compressed stream ends, by decompressing it; None if it does not."""
         engine: object = make()
-        for at in range(start, stop, 4096):
-            piece = source.read_at(at, min(4096, stop - at))
+        for at in range(start, stop, _FEED):
+            piece = source.read_at(at, min(_FEED, stop - at))
             engine.decompress(piece)  # type: ignore[attr-defined]
             if engine.eof:  # type: ignore[attr-defined]
                 return at + len(piece) - len(engine.unused_data)  # type: ignore[attr-defined]

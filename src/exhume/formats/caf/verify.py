@@ -171,23 +171,27 @@ def clashes(names: list[tuple[str, int]]) -> list[tuple[int, int]]:
     """
     if not any("/" in name for name, _ in names):
         return []
-    open_ones: list[list[Any]] = []  # the names that the current one is in: key, ordinal, lowest ordinal of a member
+    open_ones: list[tuple[str, int]] = []  # the names that the current one is in: key, ordinal
+    lowest: list[int] = []  # of each, the lowest ordinal of a member; -1 without one
     found: list[tuple[int, int, int]] = []
 
     def close() -> None:
         """Leave the innermost open prefix, report its clash, and pass the lowest ordinal on to the outer one."""
-        key, ordinal, first = open_ones.pop()
+        (key, ordinal), first = open_ones.pop(), lowest.pop()
         if first >= 0:
             found.append((first, -len(key), ordinal))
-        lowest = ordinal if first < 0 else min(first, ordinal)
-        if open_ones:
-            outer = open_ones[-1]
-            outer[2] = lowest if outer[2] < 0 else min(outer[2], lowest)
+        least = ordinal if first < 0 else min(first, ordinal)
+        if lowest:
+            lowest[-1] = least if lowest[-1] < 0 else min(lowest[-1], least)
 
     for key, ordinal in sorted((name.replace("/", "\0") + "\0", ordinal) for name, ordinal in names):
-        while open_ones and not key.startswith(open_ones[-1][0]):
+        while open_ones:
+            outer, _ = open_ones[-1]
+            if key.startswith(outer):
+                break
             close()
-        open_ones.append([key, ordinal, -1])
+        open_ones.append((key, ordinal))
+        lowest.append(-1)
     while open_ones:
         close()
     return [(first, ordinal) for first, _, ordinal in sorted(found)]

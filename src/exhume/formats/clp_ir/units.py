@@ -71,11 +71,13 @@ def parse_wildcard(text: str, *, whole: bool = False, fold: bool = False) -> Wil
                 break  # a backslash at the end has no effect
             byte = raw[at]
             at += 1
-        parts[-1][0].append(byte)
-        parts[-1][1].append(any_byte)
+        letters, marks = parts[-1]
+        letters.append(byte)
+        marks.append(any_byte)
+    (first, _), (last, _) = parts[0], parts[-1]
     return Wildcard(  # an asterisk comes first, or last, where the part before or after it is empty
-        len(parts) > 1 and not parts[0][0],
-        len(parts) > 1 and not parts[-1][0],
+        len(parts) > 1 and not first,
+        len(parts) > 1 and not last,
         fold,
         tuple((bytes(letters), bytes(marks)) for letters, marks in parts if letters),
     )

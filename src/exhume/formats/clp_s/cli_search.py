@@ -50,7 +50,8 @@ def search(
     if wanted is not None:
         from exhume.formats.clp_s.query.aggregate import check_field
 
-        check_field(wanted[1])
+        _, name = wanted
+        check_field(name)
     counting = options.explain_plan or options.count_by_time or options.count or wanted  # anything but matches
     # What a search prefetches: nothing in other threads if only one thread will work, and all columns of the first
     # table unless a projection of it is printed.

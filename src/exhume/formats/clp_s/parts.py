@@ -22,14 +22,16 @@ def plan(archive: ClpSArchive, size: int | None, options: dict[str, Any]) -> Ite
     if size is None or options.get("ordered"):
         yield Part((), archive.header.archive_size)
         return
-    streams: list[tuple[int, int]] = []  # the range of tables of each stream
+    firsts: list[int] = []  # the first table of each stream
+    stops: list[int] = []  # and one past the last
     sizes: list[int] = []  # stored bytes of each
     for stream, group in groupby(archive.tables, key=lambda table: table.entry.stream_id):
         tables = list(group)
-        streams.append((tables[0].index, tables[-1].index + 1))
+        firsts.append(tables[0].index)
+        stops.append(tables[-1].index + 1)
         sizes.append(archive.stream_span(stream).size)
     for first, stop, stored in ranges(sizes, size):  # of consecutive streams, and their stored bytes
-        yield Part((streams[first][0], streams[stop - 1][1]), stored)
+        yield Part((firsts[first], stops[stop - 1]), stored)
 
 
 TAKES = ("query", "ordered", "with_source", "ignore_case", "begin_ms", "end_ms")
@@ -51,7 +53,8 @@ def table(archive: ClpSArchive, part: Selection, options: dict[str, Any]) -> Any
 def _restrict(archive: ClpSArchive, part: Selection) -> None:
     """Keep only the tables of a part; an empty selection is all."""
     if part:
-        archive.tables = archive.tables[part[0] : part[1]]
+        first, stop = part
+        archive.tables = archive.tables[first:stop]
 
 
 def tally(archive: ClpSArchive, jobs: int) -> int:

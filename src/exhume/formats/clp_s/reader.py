@@ -168,7 +168,7 @@ def utc_text(milliseconds: float | None) -> str | None:
 
 def table_entries(archive: TableArchive) -> Iterator[Entry]:
     """Yield an entry for each table, in stored order: place, size, schema, rows and column paths."""
-    last: tuple[int, Span] | None = None  # the stream of the table before, and its stored range
+    last: tuple[int, Span | None] = -1, None  # the stream of the table before, and its stored range
     is_tree = isinstance(archive.source, Tree)
     for table in archive.tables:
         entry = table.entry
@@ -182,9 +182,11 @@ def table_entries(archive: TableArchive) -> Iterator[Entry]:
         try:
             if entry.problem is not None:
                 raise entry.problem
-            if last is None or last[0] != entry.stream_id:
-                last = entry.stream_id, archive.stream_span(entry.stream_id)
-            offset, source = last[1].start, last[1].source if is_tree else None
+            stream_id, span = last
+            if span is None or stream_id != entry.stream_id:
+                span = archive.stream_span(entry.stream_id)
+                last = entry.stream_id, span
+            offset, source = span.start, span.source if is_tree else None
             details["columns"] = list(map(archive.schema_tree.path_text, _column_nodes(archive, table)))
         except ExhumeError as error:
             details["problem"] = str(error)

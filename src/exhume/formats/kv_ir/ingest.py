@@ -48,8 +48,8 @@ class StreamPart:
         data, start, known, _ = self.chunk
         worker = self.stream_chunks.worker(known)
         if worker.into is None:
-            worker.into = make()
-            worker.decoder.encode_into(worker.into[0], self.exact)
+            worker.into = encoder, _ = make()
+            worker.decoder.encode_into(encoder, self.exact)
         worker.decoder.events = 0
         status, stop, *_ = worker.decoder.run(data, 0, len(data), start, EventForm.ENCODE, ALL)
         if status != Status.MORE or stop < len(data):
@@ -88,10 +88,11 @@ class _UncutBytes:
                 wanted -= len(piece)
         except ExhumeError as error:
             self._failure = error
-        self.at, self.held = at, (parts.take(), at)
-        if len(self.held[0]) == before and self._failure is not None:
+        data = parts.take()
+        self.at, self.held = at, (data, at)
+        if len(data) == before and self._failure is not None:
             raise self._failure
-        return len(self.held[0]) > before
+        return len(data) > before
 
 
 def cut_stream(pieces: Iterator[bytes], *, exact: bool = False) -> Iterator[bytes | StreamPart]:
@@ -100,9 +101,9 @@ def cut_stream(pieces: Iterator[bytes], *, exact: bool = False) -> Iterator[byte
     These are the preamble, and the rest of the stream after the last chunk.
     """
     held = _UncutBytes(pieces)
-    while len(held.held[0]) < MAX_PREAMBLE and held.more(0):
-        pass
-    data = held.held[0]
+    data, _ = held.held
+    while len(data) < MAX_PREAMBLE and held.more(0):
+        data, _ = held.held
     with suppress(ExhumeError):  # `Ingest.push` parses the same bytes, and raises
         held.at = parse_preamble(data, Span("", 0, len(data))).size
     yield data[: held.at]

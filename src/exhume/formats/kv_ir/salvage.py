@@ -359,25 +359,28 @@ def _unit(data: bytes, start: int) -> Unit | None:
         if tag == Tags.END_OF_STREAM:
             return Unit(start, at, ends=True)
         # An event: pairs of the logger (key and value), then the user's keys, then their values.
-        keys: tuple[list[int], list[int]] = ([], [])
+        auto: list[int] = []
+        user: list[int] = []
         at = start
         while True:
             tag, key, after = parse_token(data, at, len(data))
             if tag not in KEYS:
                 break
             at = after
-            keys[key >= 0].append(key if key >= 0 else -1 - key)  # the logger's keys are stored as -1 - number
-            if key < 0:
-                if keys[1]:
-                    return None  # a key of the logger after one of the user
+            if key >= 0:
+                user.append(key)
+            elif user:
+                return None  # a key of the logger after one of the user
+            else:
+                auto.append(-1 - key)  # the logger's keys are stored as -1 - number
                 at = _value(data, at)
-        if not keys[1]:
-            return Unit(start, after, keys=keys) if tag == Tags.EMPTY_OBJECT else None
-        for _ in keys[1]:
+        if not user:
+            return Unit(start, after, keys=(auto, user)) if tag == Tags.EMPTY_OBJECT else None
+        for _ in user:
             at = _value(data, at)
     except (LayoutError, _NoValueError):
         return None
-    return Unit(start, at, keys=keys)
+    return Unit(start, at, keys=(auto, user))
 
 
 class _NoValueError(Exception):

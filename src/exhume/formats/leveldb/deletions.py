@@ -81,16 +81,19 @@ class Deletions:
     def newest(self, rank: Any) -> int:
         """Return the sequence number of the newest deletion that reaches over a key; -1 without one."""
         at = bisect_right(self.spans, rank, key=itemgetter(1))
-        return self.spans[at][2] if at < len(self.spans) and self.spans[at][0] <= rank else -1
+        if at == len(self.spans):
+            return -1
+        low, _, number = self.spans[at]
+        return number if low <= rank else -1
 
 
 def _divided(found: Iterable[Span]) -> list[Span]:
     """Return ranges without overlap in place of some that may overlap, each with the highest of their numbers."""
-    ranges = sorted((one for one in found if one[0] < one[1]), key=itemgetter(0))
+    ranges = sorted(((low, high, number) for low, high, number in found if low < high), key=itemgetter(0))
     out: list[Span] = []
     open_ones: list[tuple[int, Any]] = []  # a heap of (negative number, high) of ranges that began before `at`
     at: Any = None
-    for low, high, number in [*ranges, (None, None, 0)]:
+    for low, high, number in [*ranges, (None, None, 0)]:  # the last one stands for the end
         # The ranges that are open reach up to `low`, or end before it; after the last one there is no `low`.
         while open_ones and (low is None or at < low):
             top, end = open_ones[0]

@@ -277,13 +277,14 @@ def _account_between(
     source: Source, content: list[Content], rest: Outcome, between: Range, kind: str, report: SalvageReport
 ) -> None:
     """Account for an undamaged range `between`: its content, and the rest around that; see `_account_file`."""
-    at, stop = between[0] - source.origin, between[1] - source.origin
+    at, stop = (offset - source.origin for offset in between)
     # The last range that begins before `at` may reach into it.
     number = max(0, bisect_right(content, (at, stop), key=itemgetter(0, 1)) - 1)
     while at < stop:
-        while number < len(content) and content[number][1] <= at:
-            number += 1
         start, end, outcome, why = content[number] if number < len(content) else (stop, stop, Outcome.RECOVERED, "")
+        if end <= at:
+            number += 1
+            continue
         start, end = min(max(start, at), stop), min(end, stop)
         if start > at:
             _account_rest(source, at, start, rest, kind, report)

@@ -333,19 +333,19 @@ def _split_large(
 
 def _keep_columns(rows: LeveldbRows, chains: Found, values: list[tuple[int, bytes | LargeValue | None]]) -> None:
     """Keep the columns of live entities, whose value will be that of one column."""
-    # By the type of the version that each chain ends with; those before it are merge operands.
-    entities = [
-        (number, key, versions, value)
-        for (number, key, versions), (_, value) in zip(chains, values, strict=True)
-        if versions[-1][0] == ValueTypes.WIDE_COLUMN_ENTITY and value is not None
-    ]
+    # Number and key, bytes of the version that the chain ends with, whether merge operands precede it, and value.
+    entities = []
+    for (number, key, versions), (_, value) in zip(chains, values, strict=True):
+        kind, stored = versions[-1]
+        if kind == ValueTypes.WIDE_COLUMN_ENTITY and value is not None:
+            entities.append((number, key, stored, len(versions) > 1, value))
     if not entities:
         return
     sequences = array("q", rows.numbers(SEQUENCE))
-    for number, key, versions, value in entities:
+    for number, key, stored, is_merged, value in entities:
         place = key, sequences[number]
-        columns = entity_columns(versions[-1][1])
-        if len(versions) > 1:
+        columns = entity_columns(stored)
+        if is_merged:
             columns = merged_columns(columns, whole(value))
         rows.extras[place] = rows.extras.get(place, VersionExtra())._replace(columns=columns)
 

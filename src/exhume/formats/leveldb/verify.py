@@ -185,11 +185,13 @@ class _Rules(NamedTuple):
         if facts is None:
             return None
         if run.file.role is Role.LIVE:
-            self.database.kinds.update(kind for _, kind in rows.tally()[0])
+            by_kind, _ = rows.tally()  # by status and type, and by place
+            self.database.kinds.update(kind for _, kind in by_kind)
         # What the kernel does not compare: the range of keys and the sequence numbers in the manifest.
         first, last, highest_sequence = facts
+        (first_key, _), (last_key, _) = first, last  # keys are with the inverted sequence number and type
         stated = run.stated
-        if stated is not None and (first[0] < user_key(stated.smallest) or last[0] > user_key(stated.largest)):
+        if stated is not None and (first_key < user_key(stated.smallest) or last_key > user_key(stated.largest)):
             return None
         if self.last_sequence is not None and highest_sequence > self.last_sequence:
             return None

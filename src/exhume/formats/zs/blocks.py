@@ -379,12 +379,11 @@ def named_blocks(file: BlockFile) -> dict[int, tuple[int, int]]:
         offset, size, level = waiting.pop()
         if offset in found or size < 1 or not header.blocks_offset <= offset <= file.source.size - size:
             continue
-        entries = _index_at(file, offset, size, level)  # with the level of the block
+        block_level, entries = _index_at(file, offset, size, level) or (level, None)
         # A block that an entry refers to is named even if it is damaged; the root only if it is an intact index block.
         if level >= 0 or entries is not None:
-            found[offset] = (size, level if entries is None else entries[0])
-        if entries is not None:
-            waiting += [(entry.offset, entry.size, entries[0] - 1) for entry in entries[1]]
+            found[offset] = (size, block_level)
+        waiting += [(entry.offset, entry.size, block_level - 1) for entry in entries or ()]
     return found
 
 

@@ -59,7 +59,8 @@ class _KeyCutter:
             elif end - self._at > self._size and before > self._at:
                 key = entry.key[:KEY]
                 # An empty key, or one that equals the last bound when it is cut, would make an empty part.
-                if key and (not self.bounds or key > self.bounds[-1][0]):
+                last, _ = self.bounds[-1] if self.bounds else (b"", 0)
+                if key > last:
                     self.bounds.append((key, before))
                     self._at = before
             before = end
@@ -78,8 +79,8 @@ def table(archive: ZsArchive, part: Selection, options: dict[str, Any]) -> Any:
 def _range(archive: ZsArchive, part: Selection, options: dict[str, Any]) -> dict[str, Any]:
     """Return the bounds of a part, or those of the options if it is the whole file."""
     if part:
-        archive.stop_offset = part[2]  # so that nothing after the part is read ahead
-        return {"start": part[0], "stop": part[1]}
+        start, stop, archive.stop_offset = part  # the offset: so that nothing after the part is read ahead
+        return {"start": start, "stop": stop}
     return {name: options[name] for name in _BOUNDS if name in options}
 
 

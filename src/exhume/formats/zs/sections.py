@@ -103,7 +103,8 @@ def _indexed(archive: OpenFile) -> list[tuple[int, int, int]]:
             raise checks.REF_DANGLING.error(span=archive.source.span(offset, offset + size))
         if offset > at:  # extension blocks, and blocks that nothing refers to
             out += ((block.offset, block.size, block.level) for block in archive.file.walk(at, offset, read_ahead=4096))
-            if out and out[-1][0] + out[-1][1] != offset:
+            last, last_size, _ = out[-1] if out else (offset, 0, 0)
+            if last + last_size != offset:
                 raise checks.REF_DANGLING.error(span=archive.source.span(offset, offset + size))
         if size:
             out.append((offset, size, level))

@@ -57,7 +57,8 @@ class Dataset:
         """
         for group in self._groups(ordered):
             if len(group) == 1:
-                for archive in group[0]:
+                (run,) = group
+                for archive in run:
                     yield from archive.json_chunks(ordered=ordered, complete=complete, jobs=jobs)
             else:
                 yield from _merged(group, lambda table: line_stream(table, complete))
@@ -66,7 +67,8 @@ class Dataset:
         """Yield all records as JSON lines, one by one; the options are those of `json_chunks`."""
         for group in self._groups(ordered):
             if len(group) == 1:
-                for archive in group[0]:
+                (run,) = group
+                for archive in run:
                     yield from archive.json_lines(ordered=ordered, complete=complete)
             else:
                 yield from _merged(group, lambda table: line_stream(table, complete))
@@ -75,7 +77,8 @@ class Dataset:
         """Yield all records as Python objects."""
         for group in self._groups(ordered):
             if len(group) == 1:
-                for archive in group[0]:
+                (run,) = group
+                for archive in run:
                     yield from archive.events(ordered=ordered)
             else:
                 yield from _merged(group, lambda table: table_events(table, None))
