@@ -365,7 +365,7 @@ def test_a_checksum_of_the_whole_file_is_left_to_verifying(words: Requested, mon
         return found
 
     assert outcomes(0)["sha256_data"][0] == "matches"
-    monkeypatch.setattr(explained_engine.checked_nearby, "__defaults__", (100,))
+    monkeypatch.setattr(explained_engine, "NEARBY", 100)
     near = outcomes(0)
     assert sorted(outcome for outcome, _ in near.values()) == ["matches", "not_checked"]
     assert "bytes elsewhere: only `exhume verify` compares it" in near["sha256_data"][1]
