@@ -97,6 +97,7 @@ class CompiledPattern:
 
 def compile_milli_pattern(pattern: bytes) -> CompiledPattern:
     """Compile a pattern of 0.2.0 to 0.4.1.  Raises `ValueError(reason, offset)`."""
+    _check_not_empty(pattern)
     steps: Steps = []
     at = 0
     while at < len(pattern):
@@ -127,6 +128,7 @@ def compile_nano_pattern(pattern: bytes) -> CompiledPattern:
 
     Raises `ValueError(reason, offset)`.
     """
+    _check_not_empty(pattern)
     _check_quotes(pattern)
     steps: Steps = []
     seen: set[str] = set()
@@ -176,6 +178,12 @@ def _check_together(seen: set[str]) -> None:
         raise ValueError("date and epoch specifiers together", 0)
     if ("p" in seen) != bool(seen & {"I", "l"}):
         raise ValueError("12-hour clock without AM/PM, or the other way round", 0)
+
+
+def _check_not_empty(pattern: bytes) -> None:
+    """Raise `ValueError` for a pattern that would print nothing."""
+    if not pattern:
+        raise ValueError("an empty pattern", 0)
 
 
 def _check_quotes(pattern: bytes) -> None:
@@ -246,8 +254,6 @@ class PatternSet:
         problems: dict[int, ExhumeError] = {}
         for ident, text in texts.items():
             try:
-                if not text:
-                    raise ValueError("an empty pattern")
                 compiled[ident] = compile_nano_pattern(text) if nanoseconds else compile_milli_pattern(text)
             except ValueError as error:
                 problems[ident] = checks.BAD_PATTERN.error(
