@@ -221,6 +221,33 @@ def test_column_families_without_a_manifest(tmp_path: Path) -> None:
     assert report.lost == {"manifests": 1, "versions in other column families": 6}
 
 
+def test_orders_of_column_families_without_a_manifest(tmp_path: Path) -> None:
+    """Each family has the order that its own tables name: a range of one that is reversed ends below its beginning."""
+    rocksdict = need("rocksdict")
+    path = tmp_path / "db"
+    options = rocksdict.Options(raw_mode=True)
+    options.create_if_missing(True)
+    rocksdict.Rdict(str(path), options).close()
+    rewrite_options(path, {"comparator": REVERSE})
+    options, families = rocksdict.Options.load_latest(str(path))
+    rmtree(path)
+    database = rocksdict.Rdict(str(path), options, column_families=families)
+    other = database.create_column_family("other", rocksdict.Options(raw_mode=True))
+    for number in range(9):
+        database[key(number)] = other[key(number)] = b"value"
+    snapshot = database.snapshot()  # which keeps what is deleted
+    database.delete_range(key(6), key(3))
+    database.flush()
+    other.flush()
+    del snapshot
+    other.close()
+    database.close()
+    without_manifest(path)
+    rows = {key(number): b"value" for number in (0, 1, 2, 3, 7, 8)}
+    exhume.salvage(path, tmp_path / "out")
+    assert ours(tmp_path / "out") == rows
+
+
 def test_a_reversed_or_empty_range_deletes_nothing_in_salvage(tmp_path: Path) -> None:
     """Damage elsewhere makes salvage group all versions of a key."""
     need("rocksdict")

@@ -216,7 +216,7 @@ class DatabaseDirectory:
     @property
     def is_bytewise(self) -> bool:
         """Whether keys are ordered as bytes in all column families, so that files can be merged and searched by key."""
-        families = self.manifest.families if self.manifest else (0,)
+        families = self.manifest.families if self.manifest else (0, *self._apparent_orders)
         return all(self.order(family).is_bytewise for family in families)
 
     def order(self, family: int) -> Comparator:
@@ -225,7 +225,9 @@ class DatabaseDirectory:
         Without a manifest, it is the one that tables name.  Where they name none, it is that of bytes, unless sound
         tables are not in that order.
         """
-        return self._apparent_order if self.manifest is None else self.manifest.order_of(family)
+        if self.manifest is not None:
+            return self.manifest.order_of(family)
+        return self._apparent_orders.get(family) or comparator_of(BYTEWISE)
 
     def order_of(self, file: DbFile) -> Comparator:
         """The order of the keys of a table: as its properties say, else that of its column family."""
@@ -251,11 +253,18 @@ class DatabaseDirectory:
         return stated if stated < NO_FAMILY else 0
 
     @cached_property
-    def _apparent_order(self) -> Comparator:
-        """The order of keys where no manifest names one: that of the tables' properties, else of bytes if the keys are
-        in that order. An empty name stands for an unknown comparator, e.g. if tables disagree.
+    def _apparent_orders(self) -> dict[int, Comparator]:
+        """The order of keys in each column family with tables where no manifest names one: that of the properties of
+        its tables, else of bytes if the keys are in that order.  An empty name: unknown, e.g. if tables disagree.
         """
-        files = [file for file in self.files if file.kind == "table"]
+        families: dict[int, list[DbFile]] = {}
+        for file in self.files:
+            if file.kind == "table":
+                families.setdefault(self.family_of(file), []).append(file)
+        return {family: self._apparent_order(files) for family, files in families.items()}
+
+    def _apparent_order(self, files: list[DbFile]) -> Comparator:
+        """The order of keys in some tables; see `_apparent_orders`."""
         named = {order.name for file in files if (order := self._named_order(file)) is not None}
         if named:
             return comparator_of(named.pop() if len(named) == 1 else "")
