@@ -583,6 +583,13 @@ CASES = [
         {"(r.i[0], [(one.x, one.y) for one in r.i[1:]], r.z)": (0, [(9, 7), (2, 2)], 26)},
     ),
     Case(
+        "zeros_as_wide_as_characters",
+        "seq: [{id: a, type: strz, encoding: utf_16_le}, {id: b, type: strz, encoding: UTF_32BE},\n"
+        "  {id: c, type: strz, encoding: UTF-16}, {id: d, type: strz, encoding: utf-16le, size: 6}]",
+        "41000000" + "0000004200000000" + "418200" + "430000004400",
+        {"(r.a, r.b, r.c == b'\\x41\\x82'.decode('UTF-16'), r.d)": ("A", "B", True, "C")},
+    ),
+    Case(
         "eof_between_bits_of_instances",
         "seq: [{id: a, type: u1}]\n"
         "instances: {i: {pos: 0, type: b4, repeat: until, repeat-until: _io.eof},\n"
@@ -804,7 +811,7 @@ def test_what_is_wrong_is_reported_with_its_line(tmp_path: Path, old: str, new: 
         "size: '[1.5, u].as<bytes>.length'", "size: sizeof<t>._sizeof", "size: d._sizeof",
         "size: 2, process: 'xor(1,)'", "type: 'p(1, , 2)'", "type: 'p(1)(2)'", "type: t, parent: null",
         "type: t, parent: nope",
-        "size: -e1", "size: u.to_i", "size: u._sizeof.to_i",
+        "type: {switch-on: u, cases: {1: str}}, size: 1, encoding: ASCII", "size: -e1", "size: u.to_i",
         "size: 0, process: u < 1", "size: 0, process: xor", "size: 0, process: 'xor(e1 == e1)'",
     ],
 )  # fmt: skip

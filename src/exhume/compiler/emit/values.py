@@ -32,6 +32,8 @@ class _Test:
     """The negation of the condition, where it is not the one that `negated` writes."""
 
 
+_WIDE = re.compile(r"utf[-_]?(16|32)[-_]?[bl]e", re.IGNORECASE)
+"""Encodings whose strings end with a wide zero, by Kaitai's rule; those of `UTF-16` alone end with one byte."""
 _COMPARISONS = {"eq": "==", "min": ">=", "max": "<="}
 """Rules of `valid` that compare the value with one other."""
 
@@ -223,10 +225,10 @@ class Values(Rules):
                 self.lines.add(f"raise run.spent({path}, at)")
 
     def _mark(self, field: Field, type_name: str) -> bytes | None:
-        """Return the terminator of a field; None if it has none. That of `strz` is one character wide."""
+        """Return the terminator of a field; None if it has none. That of `strz` is a zero, as wide as a character."""
         mark = field.raw.get("terminator")
         if mark is None and type_name == "strz":
-            wide = re.search(r"(?i)utf-?(16|32)", str(field.raw.get("encoding") or field.owner.encoding))
+            wide = _WIDE.fullmatch(str(field.raw.get("encoding") or field.owner.encoding))
             return bytes(int(wide[1]) // 8 if wide else 1)
         return None if mark is None else bytes([int(mark)])
 
