@@ -239,7 +239,7 @@ def _keys_of(raw: Mapping[str, Any]) -> frozenset[str]:
     """Return the keys that a field may have, by its type."""
     type = raw.get("type")
     if isinstance(type, Mapping):
-        return _EVERY | _BYTES | {"encoding", "parent"}
+        return _EVERY | _BYTES | {"parent"}
     if type is None:
         return _EVERY | ({"contents", "size"} if "contents" in raw else _BYTES) | {"parent"}
     if not isinstance(type, str):
