@@ -583,6 +583,14 @@ CASES = [
         {"(r.i[0], [(one.x, one.y) for one in r.i[1:]], r.z)": (0, [(9, 7), (2, 2)], 26)},
     ),
     Case(
+        "eof_after_bits_of_a_structure",
+        "seq: [{id: s, type: sub, size: 1}, {id: a, type: b4, if: not s._io.eof}]\n"
+        "instances: {i: {pos: 0, type: u1, if: not _io.eof}, j: {value: _io.eof}, k: {value: s._io.eof}}\n"
+        "types: {sub: {seq: [{id: x, type: b4}], instances: {y: {value: _io.eof}}}}",
+        "1234",
+        {"(r.s.x, r.s.y, r.a, r.j, r.k, r.i)": (1, False, 3, False, False, 0x12)},
+    ),
+    Case(
         "zeros_as_wide_as_characters",
         "seq: [{id: a, type: strz, encoding: utf_16_le}, {id: b, type: strz, encoding: UTF_32BE},\n"
         "  {id: c, type: strz, encoding: UTF-16}, {id: d, type: strz, encoding: utf-16le, size: 6}]",

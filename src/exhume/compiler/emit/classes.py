@@ -74,6 +74,8 @@ class ClassEmitter(Statements):
             left = "not self._io.left and " if self.counts else ""
         elif self.placed and (self.counts or self.loose):
             left = "bit % 8 == 0 and "
+        elif not self.placed and self.type.root.model.shares:
+            left = "not self._io.left and "
         return f"{left}{super().at_end(at, end)}"
 
     strays = True  # `pos` may be past the end of the stream

@@ -28,7 +28,7 @@ def is_inline(field: Field) -> bool:
 
 
 def shares_bytes(types: Iterable[Type]) -> bool:
-    """Return whether a structure may start within a byte that bits before it share."""
+    """Return whether streams have to keep the unread bits of a byte: a structure starts there, or one asks later."""
     for type in types:
         # Bits may be unread before the structure, or after one element of a list of such structures.
         for field, before in zip(type.seq, unread_before(type), strict=False):
@@ -41,6 +41,9 @@ def shares_bytes(types: Iterable[Type]) -> bool:
                 return True
             if field.repeat and _may_share(field, False):
                 return True
+        # Instances and other structures ask a stream for its position or end after these bits.
+        if type.root.model.moving is not None and unread_before(type)[-1]:
+            return True
     return False
 
 
