@@ -12,9 +12,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import datafusion
-import duckdb
-import polars
 import pyarrow
 import pyarrow.dataset
 import pytest
@@ -57,6 +54,8 @@ def requested(archive: Any, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
 
 
 def test_duckdb_pushes_columns_down(archive: Any, requested: list[list[str]]) -> None:
+    import duckdb
+
     events = archive.to_dataset()
     assert "o.e f" in events.schema.names
     requested.clear()
@@ -67,6 +66,8 @@ def test_duckdb_pushes_columns_down(archive: Any, requested: list[list[str]]) ->
 
 
 def test_polars_pushes_columns_down(archive: Any, requested: list[list[str]]) -> None:
+    import polars
+
     events = archive.to_dataset()
     requested.clear()
     frame = polars.scan_pyarrow_dataset(events).filter(polars.col("n") < 25).select("o.e f").collect()
@@ -75,6 +76,8 @@ def test_polars_pushes_columns_down(archive: Any, requested: list[list[str]]) ->
 
 
 def test_datafusion_pushes_columns_down(archive: Any, requested: list[list[str]]) -> None:
+    import datafusion
+
     context = datafusion.SessionContext()
     context.register_dataset("events", archive.to_dataset())
     requested.clear()
@@ -218,6 +221,8 @@ def test_what_makes_no_sense_is_refused(archive: Any) -> None:
 
 @pytest.mark.parametrize("path", [p for p in own_archives() if p.parent.name != "ark"], ids=label)
 def test_every_format(path: Path) -> None:
+    import duckdb
+
     with exhume.open(path) as archive:
         table = pyarrow.table(archive)
         rows = archive.to_dataset()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from exhume.formats.clp_ir.layout import Encodings, build_metadata
-from exhume.formats.kv_ir.layout import END, build_preamble, build_variable
+from exhume.formats.kv_ir.layout import END, build_log_type, build_preamble, build_variable
 
 from .streams import PATTERN, SMALL, START_MS, UNITS, WIDE, WIDE_UNITS, ZONE, at, delta, event, head, offset, variable_8
 from .streams import wrapped as wrapped
@@ -31,9 +31,9 @@ def _wide(*units: bytes) -> bytes:
 
 
 ZST = wrapped(SMALL)
-_COUNTED = b"".join(
-    event(delta(number * 7919 % 65_521), b"n \x11\n", number * 7919 % 65_521) for number in range(60_000)
-)
+_LOG_TYPE = build_log_type(b"n \x11\n")
+_NUMBERS = [number * 7919 % 65_521 for number in range(60_000)]
+_COUNTED = b"".join(build_variable(number) + _LOG_TYPE + delta(number) for number in _NUMBERS)
 LONG = wrapped(head() + _COUNTED + END)
 
 CASES = {

@@ -34,7 +34,8 @@ def _deep() -> bytes:
 
 
 ZST = wrapped(SMALL)
-_COUNTED = b"".join(event([(2, build_integer(number * 7919 % 65_521))], []) for number in range(60_000))
+_BEFORE, _AFTER = event([(2, b"?")], []).split(b"?")
+_COUNTED = b"".join(_BEFORE + build_integer(number * 7919 % 65_521) + _AFTER for number in range(60_000))
 LONG = wrapped(HEAD + b"".join(UNITS) + _COUNTED + END)
 
 CASES = {
