@@ -10,6 +10,8 @@ import contextlib
 import gc
 import marshal
 import os
+import select
+import signal
 import socket
 import subprocess
 import sys
@@ -57,25 +59,31 @@ def on_path() -> Iterator[str]:
 
 
 def serve(listening: socket.socket) -> None:
-    """Fork for each run: one process that waits for its end, and one that runs it."""
-    waiting: set[int] = set()
+    """Fork for each run, and report to its program how it ended; return in the forks only."""
+    running: dict[int, socket.socket] = {}
+    ended, ends = socket.socketpair()  # a signal at the end of each fork writes a byte
+    ends.setblocking(False)
+    signal.set_wakeup_fd(ends.fileno())
+    signal.signal(signal.SIGCHLD, lambda *_: None)
     while True:
-        one, _ = listening.accept()
-        waiting = {process for process in waiting if os.waitpid(process, os.WNOHANG)[0] == 0}
-        if not (process := os.fork()):
-            break
-        waiting.add(process)
-        one.close()
-    listening.close()
+        ready, _, _ = select.select([listening, ended], [], [])
+        if ended in ready:
+            ended.recv(1000)
+            while running and (child := os.waitpid(-1, os.WNOHANG))[0]:
+                with running.pop(child[0]) as one:
+                    one.sendall(b"%d" % os.waitstatus_to_exitcode(child[1]))
+        if listening in ready:
+            one, _ = listening.accept()
+            if not (process := os.fork()):
+                break
+            running[process] = one
+    signal.set_wakeup_fd(-1)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    for other in (listening, ended, ends, *running.values()):
+        other.close()
     size, streams, _, _ = socket.recv_fds(one, 4, 3)
     with one.makefile("rb") as file:
         words, folder, environment = marshal.loads(file.read(int.from_bytes(size, "little")))
-    child = os.fork()
-    if child:
-        for stream in streams:
-            os.close(stream)
-        one.sendall(b"%d" % os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
-        os._exit(0)
     one.close()
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
