@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import pytest
@@ -113,3 +114,21 @@ def test_the_limits_of_the_specification() -> None:
     shortest = chunk(index_of(), b"")
     assert len(shortest) == layout.MIN_INDEX + layout.FOOTER_SIZE
     assert list(exhume.verify(shortest, format="caf")) == []
+
+
+def test_clashes_are_those_of_all_names_with_each_other() -> None:
+    """In any order of the names, also where the first one of all clashes."""
+    for names in itertools.permutations(["a", "a/b", "a/b/c", "a/d", "ab", "c/d"]):
+        numbers = {name: number for number, name in enumerate(names)}
+        found = []
+        for name, number in numbers.items():
+            within = [other for one, other in numbers.items() if one.startswith(f"{name}/")]
+            found += [(min(within), -len(name), number)] if within else []
+        assert len(found) == 2
+        expected = [(first, number) for first, _, number in sorted(found)]
+        assert verify.clashes(list(numbers.items())) == expected
+
+
+def test_an_unsafe_name_clashes_with_no_other() -> None:
+    data = chunk(index_of(("../a", 0, 20), ("../a/b", 20, 64)))
+    assert [finding.code for finding in exhume.verify(data, format="caf")] == ["CAF-501", "CAF-501"]
