@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import faulthandler
 import gc
+import math
 import os
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from _pytest.faulthandler import fault_handler_stderr_fd_key
 from hypothesis import HealthCheck, settings
 
 from tests.real import REAL, ROOT, RealSamples
@@ -63,6 +67,24 @@ def pytest_collection() -> Iterator[Any]:
         gc.freeze()
         gc.set_threshold(20_000)
         gc.enable()
+
+
+HANGING_S = 300
+"""Seconds of a test after which the stacks of all threads are shown."""
+_watched_since = -math.inf
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Watch for tests that hang; where pytest does (`faulthandler_timeout`), each test starts and ends a thread."""
+    global _watched_since  # noqa: PLW0603 - of this process
+    if (now := time.monotonic()) - _watched_since > HANGING_S / 10:
+        _watched_since = now
+        faulthandler.dump_traceback_later(HANGING_S, file=item.config.stash[fault_handler_stderr_fd_key])
+
+
+def pytest_sessionfinish() -> None:
+    """Watch no longer: what the stacks are written to is closed next."""
+    faulthandler.cancel_dump_traceback_later()
 
 
 SPREAD = ("tests/core/test_explain.py", "tests/core/test_golden.py", "tests/toolchain/test_strategies.py")
