@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -27,6 +28,7 @@ from exhume.formats.leveldb.model import Status, Verdict
 from exhume.formats.leveldb.reader import LevelDbArchive
 from exhume.formats.leveldb.table import Table
 from exhume.formats.leveldb.table_writer import build_log
+from exhume.formats.leveldb.verify import TableVerifier
 from exhume.formats.leveldb.wire import Handle, InternalKey, build_bytes, build_varint
 from exhume.io.local import LocalTree
 from exhume.io.source import BytesSource
@@ -825,3 +827,23 @@ def test_range_deletions_under_the_name_that_pebble_uses() -> None:
     database = Database(MemoryTree({"000005.ldb": files["000005.ldb"]}), standalone=True)
     assert {one.status for one in database.versions() if one.value_type == 1} == {Status.DELETED}
     assert [one.stop for one in database.range_deletions()] == [b"z"]
+
+
+@pytest.mark.parametrize(
+    ("names", "gaps"),
+    [
+        (("data block", "data block", "index block"), []),
+        (("data block", "index block", "footer"), [(10, 20), (30, 40)]),
+        (("index block", "data block", "footer"), [(10, 20), (30, 40)]),
+    ],
+)
+def test_padding_follows_data_blocks_only(names: tuple[str, ...], gaps: list[tuple[int, int]]) -> None:
+    """RocksDB fills a page after data blocks; bytes that no block claims after others are a fault."""
+    verifier = object.__new__(TableVerifier)
+    reported: list[tuple[int, int]] = []
+    table = SimpleNamespace(source=BytesSource(bytes(50)), is_padding=lambda _: True)
+    places = zip((0, 20, 40), (10, 30, 50), names, strict=True)
+    vars(verifier).update(table=table, sound=[], claimed=list(places), _names_all=True)
+    vars(verifier).update(report=lambda rule, *_, span: reported.append((span.start, span.end)))
+    verifier._check_claims()
+    assert reported == gaps
