@@ -108,18 +108,18 @@ def united(kinds: Many[Kind]) -> Kind:
     """Return the common kind of several kinds; `UNKNOWN` if there is none."""
     found: Kind = ABSENT
     for kind in map(combined, kinds):
-        found = _both(found, kind)
+        found = _common_of_two(found, kind)
     return UNKNOWN if found == ABSENT else found
 
 
-def _both(one: Kind, other: Kind) -> Kind:
+def _common_of_two(one: Kind, other: Kind) -> Kind:
     """Return the common kind of two values, such as float for an integer and a float; `UNKNOWN` if there is none."""
     if other in (one, ABSENT):
         return one
     if one == ABSENT:
         return other
     if isinstance(one, Sequence) and isinstance(other, Sequence):
-        return Sequence(_both(one.of, other.of))
+        return Sequence(_common_of_two(one.of, other.of))
     if isinstance(one, Structure) and isinstance(other, Structure) and one.type is other.type:
         return Structure(one.type)
     families = {family(one), family(other)}
@@ -234,15 +234,15 @@ def typed(expr: ex.Expr, here: Type, item: Kind) -> Kind:  # noqa: C901 - one ca
         case ex.EnumValue(path, _):
             return Integer(here.enum("::".join(path)))
         case ex.Name(id):
-            return _named(id, here, item)
+            return _name_kind(id, here, item)
         case ex.Member(_, "_sizeof"):
             return INTEGER
         case ex.Member(of, name):
-            return _member(typed(of, here, item), name)
+            return _member_kind(typed(of, here, item), name)
         case ex.Index(of, at):
-            return _element(combined(typed(of, here, item)), typed(at, here, item))
+            return _element_kind(combined(typed(of, here, item)), typed(at, here, item))
         case ex.Call(of, name, arguments):
-            return _called(typed(of, here, item), name, [typed(one, here, item) for one in arguments])
+            return _call_kind(typed(of, here, item), name, [typed(one, here, item) for one in arguments])
         case ex.Cast(_, name) if name.endswith("[]"):
             return Sequence(typed(ex.Cast(expr.of, name[:-2]), here, item))
         case ex.Cast(_, name):
@@ -330,7 +330,7 @@ def operation(op: str, left: Kind, right: Kind) -> Kind:
     raise UnsupportedError(f"`{op}` does not take {kind_text(left)} and {kind_text(right)}")
 
 
-def _named(id: str, here: Type, item: Kind) -> Kind:
+def _name_kind(id: str, here: Type, item: Kind) -> Kind:
     """Return the kind of the name `id` in an expression of the type `here`; `item` is the kind of `_`."""
     if id == "_":
         return item
@@ -341,21 +341,21 @@ def _named(id: str, here: Type, item: Kind) -> Kind:
     if id == "_root":
         return Structure(here.root)
     if id == "_parent":
-        return _parent(here)
+        return _parent_kind(here)
     return here.field(id).kind
 
 
-def _parent(type: Type) -> Kind:
+def _parent_kind(type: Type) -> Kind:
     """Return the kind of `_parent`: the type around, unknown at the root, any structure if there are several types."""
     return united([Structure(one) for one in type.parents])
 
 
-def _member(of: Kind, name: str) -> Kind:
+def _member_kind(of: Kind, name: str) -> Kind:
     """Return the kind of `x.name` for an `x` of the kind `of`.  Raises `UnsupportedError` if it has no such member."""
     of = combined(of)
     if isinstance(of, Structure):
         if name == "_parent":
-            return _parent(of.type)
+            return _parent_kind(of.type)
         if name == "_root":
             return Structure(of.type.root)
         return STREAM if name == "_io" else of.type.field(name).kind
@@ -379,14 +379,14 @@ def _no_member(of: Kind, name: str, known: list[str]) -> UnsupportedError:
     return UnsupportedError(f"{kind_text(of)} has no `{name:.60}`{more}")
 
 
-def _element(of: Kind, at: Kind) -> Kind:
+def _element_kind(of: Kind, at: Kind) -> Kind:
     """Return the kind of an element; raises `UnsupportedError` if `of` has none or `at` is not an integer."""
     demand(of, {"sequence", "bytes"}, "only a list or bytes have elements")
     demand(at, WHOLE, "an index is an integer")
     return of.of if isinstance(of, Sequence) else BYTE
 
 
-def _called(of: Kind, name: str, given: list[Kind]) -> Kind:
+def _call_kind(of: Kind, name: str, given: list[Kind]) -> Kind:
     """Return the kind of the result of a method call, with arguments of the kinds `given`.
 
     Raises `UnsupportedError` if there is no such method, or if it takes other arguments.

@@ -152,12 +152,12 @@ class Model(Specifications):
     def kind_of_field(self, one: Field) -> Kind:
         """Return the kind of one value of a field; raises `UnsupportedError` with the field."""
         try:
-            return _kind_of_field(one)
+            return _field_kind(one)
         except UnsupportedError as error:
             raise error.within(one.where) from None
 
 
-def _kind_of_field(one: Field) -> Kind:
+def _field_kind(one: Field) -> Kind:
     """Return the kind of one value of a field, by its `type` and its other keys."""
     for key in one.raw:
         if key not in KNOWN and not key.startswith("-"):
@@ -165,23 +165,23 @@ def _kind_of_field(one: Field) -> Kind:
     if one.value is not None:
         enum = one.raw.get("enum")
         return Integer(one.owner.stated_enum(enum)) if enum else one.owner.kind_of(one.value)
-    return _kind(one, one.raw.get("type"))
+    return _stated_kind(one, one.raw.get("type"))
 
 
-def _kind(one: Field, type: Any) -> Kind:
+def _stated_kind(one: Field, type: Any) -> Kind:
     """Return the kind of a value whose type is stated as `type`."""
     if isinstance(type, Mapping):
-        return _switch(one, type)
+        return _switch_kind(one, type)
     if type is None:
         return BYTES
     if str(type).endswith("[]"):  # of a parameter
-        return Sequence(_kind(one, str(type)[:-2]))
+        return Sequence(_stated_kind(one, str(type)[:-2]))
     enum = one.owner.stated_enum(one.raw["enum"]) if "enum" in one.raw else None
     found = primitive(str(type), one.owner, enum, stored=not one.parameter)
-    return found or _structure(one, str(type))
+    return found or _structure_kind(one, str(type))
 
 
-def _structure(one: Field, type: str) -> Structure:
+def _structure_kind(one: Field, type: str) -> Structure:
     """Return the kind of a field whose `type` is a type of the specification, such as `entry` or `entry(3)`.
 
     Raises `UnsupportedError` if there are more or fewer arguments than parameters.
@@ -203,14 +203,14 @@ def _structure(one: Field, type: str) -> Structure:
     return Structure(found, items)
 
 
-def _switch(one: Field, type: Mapping[str, Any]) -> Switch:
+def _switch_kind(one: Field, type: Mapping[str, Any]) -> Switch:
     """Return the kind of a field with `switch-on`; without a case `_`, it is bytes by default if the field has a
     size.
     """
     default: Kind | None = None
     cases: list[tuple[ex.Expr, Kind]] = []
     for key, case in type["cases"].items():
-        kind = _kind(one, case)
+        kind = _stated_kind(one, case)
         if str(key) == "_":
             default = kind
         else:
@@ -239,13 +239,15 @@ def check(model: Model) -> None:
     for type in model.types():
         if type.decides is not None:
             with _place(f"{type.where}: meta: endian"):
-                _choice(type, ex.parse(type.decides["switch-on"]), [key for key in type.decides["cases"] if key != "_"])
+                _check_choice(
+                    type, ex.parse(type.decides["switch-on"]), [key for key in type.decides["cases"] if key != "_"]
+                )
         if "to-string" in type.raw:
             with _place(f"{type.where}: to-string"):
                 demand(kind(ex.parse(type.raw["to-string"]), type), {"text"}, "`to-string` is a string")
         for field in (*type.params, *type.fields()):
             with _place(field.where):
-                _field(type, field)
+                _check_field(type, field)
 
 
 _PROCESSES = ("zlib", "xor", "rol", "ror")
@@ -268,7 +270,7 @@ def kind(expr: ex.Expr, here: Type, item: Kind = UNKNOWN) -> Kind:
     found = here.kind_of(expr, item)
     for node in ex.nodes(expr):
         if isinstance(node, ex.Cast) and (items := ex.items_of(node.of)) is not None:
-            _listed(node, items, here, item)
+            _check_list(node, items, here, item)
         elif isinstance(node, ex.Cast):
             takes(here.kind_of(node.of, item), here.kind_of(node, item), f"`as<{node.type:.60}>` takes")
         elif isinstance(node, ex.Member) and node.name == "_sizeof":
@@ -276,7 +278,7 @@ def kind(expr: ex.Expr, here: Type, item: Kind = UNKNOWN) -> Kind:
     return found
 
 
-def _listed(cast: ex.Cast, items: tuple[ex.Expr, ...], here: Type, item: Kind) -> None:
+def _check_list(cast: ex.Cast, items: tuple[ex.Expr, ...], here: Type, item: Kind) -> None:
     """Check a list that is written out, with these `items`, as what it is cast to: it may be empty, and of numbers that
     would be bytes.  `item` is the kind of `_`.
     """
@@ -314,7 +316,7 @@ def takes(given: Kind, wanted: Kind, what: str) -> bool:
     raise UnsupportedError(f"{what} {kind_text(wanted)}, not {kind_text(given)}")
 
 
-def _field(type: Type, field: Field) -> None:
+def _check_field(type: Type, field: Field) -> None:
     """Check the kinds of all expressions of a field.  Raises `UnsupportedError`, which names the place."""
     for key, (families, what) in _ROLES.items():
         expr = field.expr(key)
@@ -331,28 +333,28 @@ def _field(type: Type, field: Field) -> None:
     stated = field.raw.get("type")
     if isinstance(field.value_kind, Switch) and isinstance(stated, dict):
         with _place(f"{field.where}: switch-on"):
-            _choice(type, field.value_kind.on, [key for key in stated["cases"] if str(key) != "_"])
-    _arguments(type, field.value_kind)
+            _check_choice(type, field.value_kind.on, [key for key in stated["cases"] if str(key) != "_"])
+    _check_arguments(type, field.value_kind)
     if "enum" in field.raw:
-        _named(field)
+        _check_enum(field)
     if field.raw.get("parent", False) is not False:
         with _place(f"{field.where}: parent"):
             demand(kind(ex.parse(field.raw["parent"]), type), {"structure"}, "`parent` is a structure or false")
     if "process" in field.raw:
-        _process(type, field)
+        _check_process(type, field)
     if "valid" in field.raw:
         with _place(f"{field.where}: valid"):
-            _valid(type, field, field.raw["valid"])
+            _check_valid(type, field, field.raw["valid"])
 
 
-def _named(field: Field) -> None:
+def _check_enum(field: Field) -> None:
     """Check that a field with `enum` is an integer, or may be one; the message names the first kind that it may be."""
     kinds = [one for _, one in field.value_kind.cases] if isinstance(field.value_kind, Switch) else [field.value_kind]
     if not any(isinstance(one, (Integer, Bits)) for one in kinds):
         demand(kinds[0] if kinds else UNKNOWN, (), "what an enum names is an integer")
 
 
-def _choice(type: Type, on: ex.Expr, cases: list[Any]) -> None:
+def _check_choice(type: Type, on: ex.Expr, cases: list[Any]) -> None:
     """Check that a choice is made by a value (`on`) that can be compared, and that each case can be compared with it.
 
     `cases` are the values of the cases as in the YAML, without the default `_`.
@@ -363,7 +365,7 @@ def _choice(type: Type, on: ex.Expr, cases: list[Any]) -> None:
         operation("==", combined(found), combined(kind(ex.parse(case), type)))
 
 
-def _arguments(type: Type, of: Kind) -> None:
+def _check_arguments(type: Type, of: Kind) -> None:
     """Check that the arguments of a structure, or of each case of a switch, have the kinds of its parameters."""
     if isinstance(of, Structure):
         for given, param in zip(of.arguments, of.type.params, strict=False):
@@ -373,7 +375,7 @@ def _arguments(type: Type, of: Kind) -> None:
                 raise UnsupportedError(f"{what} {kind_text(param.kind)}, not {kind_text(found)}")
     elif isinstance(of, Switch):
         for one in of.kinds:
-            _arguments(type, one)
+            _check_arguments(type, one)
 
 
 def _accepts_argument(given: Kind, wanted: Kind) -> bool:
@@ -388,7 +390,7 @@ def _accepts_argument(given: Kind, wanted: Kind) -> bool:
     return one == other or not {one, other} <= _NUMBERS
 
 
-def _process(type: Type, field: Field) -> None:
+def _check_process(type: Type, field: Field) -> None:
     """Check the routine of `process`, even if no reader calls it as the field has no bytes."""
     call = field.call("process")
     assert call is not None
@@ -407,7 +409,7 @@ def _process(type: Type, field: Field) -> None:
         demand(found, WHOLE, f"`{call.name}` takes an integer")
 
 
-def _valid(type: Type, field: Field, valid: Any) -> None:
+def _check_valid(type: Type, field: Field, valid: Any) -> None:
     """Check that the values in `valid` can be compared with the field."""
     rules = valid if isinstance(valid, dict) else {"eq": valid}
     for key, stated in rules.items():

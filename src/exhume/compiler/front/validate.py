@@ -55,19 +55,19 @@ def validate(spec: Any, id: str) -> None:
     if not isinstance(spec, Mapping):
         raise UnsupportedError("is not a specification: a mapping is expected", id)
     try:
-        _type(spec, id, id)
+        _check_type(spec, id, id)
     except RecursionError:
         raise UnsupportedError("types are nested too deeply", id) from None
 
 
-def _texts(part: Any) -> int:
+def _characters(part: Any) -> int:
     """Count the characters in a field, documentation excluded."""
     if isinstance(part, str):
         return len(part)
     if isinstance(part, list):
-        return sum(map(_texts, part))
+        return sum(map(_characters, part))
     found = part.items() if isinstance(part, Mapping) else ()
-    return sum(_texts(one) for key, one in found if not key.startswith(("doc", "-")))
+    return sum(_characters(one) for key, one in found if not key.startswith(("doc", "-")))
 
 
 def check_size(specs: Mapping[str, Mapping[str, Any]]) -> None:
@@ -78,8 +78,8 @@ def check_size(specs: Mapping[str, Mapping[str, Any]]) -> None:
         where, raw = waiting.pop()
         own = sum(len(raw.get(key, ())) for key in ("params", "seq", "instances"))
         types, fields = types + 1, fields + own
-        texts += sum(_texts(one) for key in ("seq", "params") for one in raw.get(key, ()))
-        texts += sum(map(_texts, raw.get("instances", {}).values()))
+        texts += sum(_characters(one) for key in ("seq", "params") for one in raw.get(key, ()))
+        texts += sum(map(_characters, raw.get("instances", {}).values()))
         if texts > refusal.EXPRESSIONS:
             raise UnsupportedError(f"expressions of more than {refusal.EXPRESSIONS} characters", where)
         if own > refusal.FIELDS_OF_ONE:
@@ -118,7 +118,7 @@ def _list(found: Any, where: str) -> list[Any]:
     return found
 
 
-def _scalar(found: Any, where: str) -> None:
+def _check_expression(found: Any, where: str) -> None:
     """Check that an expression is a string or a number, and not too long."""
     if not isinstance(found, (str, int, float)) or found == "":
         raise UnsupportedError("an expression is expected", where)
@@ -126,7 +126,7 @@ def _scalar(found: Any, where: str) -> None:
         raise UnsupportedError(f"an expression of more than {refusal.EXPRESSION} characters", where)
 
 
-def _keys(found: Mapping[str, Any], known: frozenset[str], where: str) -> None:
+def _check_keys(found: Mapping[str, Any], known: frozenset[str], where: str) -> None:
     """Reject keys that are not `known`, with the nearest one as advice; keys that begin with `-` are free."""
     for key in found:
         if key not in known and not key.startswith("-"):
@@ -135,7 +135,7 @@ def _keys(found: Mapping[str, Any], known: frozenset[str], where: str) -> None:
             raise UnsupportedError(f"`{key:.60}` is not a key here: {more}", f"{where}: {key}")
 
 
-def _type(raw: Mapping[str, Any], id: str, where: str) -> None:
+def _check_type(raw: Mapping[str, Any], id: str, where: str) -> None:
     """Check the keys and names of a type, and of its fields, enums and types, to any depth.
 
     `where` is its path in messages.  Raises `UnsupportedError` at the first fault.
@@ -143,44 +143,44 @@ def _type(raw: Mapping[str, Any], id: str, where: str) -> None:
     name(id, where)
     if len(where) > refusal.PATH:
         raise UnsupportedError(f"names of types within each other of more than {refusal.PATH} characters", where)
-    _keys(raw, _TYPE_KEYS, where)
-    _documented(raw, where)
+    _check_keys(raw, _TYPE_KEYS, where)
+    _check_docs(raw, where)
     if "to-string" in raw:
-        _scalar(raw["to-string"], f"{where}: to-string")
+        _check_expression(raw["to-string"], f"{where}: to-string")
     shown = raw.get("-webide-representation", "")
     if not isinstance(shown, str) or len(shown) > refusal.REPRESENTATION:
         raise UnsupportedError(f"a representation is a string of at most {refusal.REPRESENTATION} characters", where)
-    _meta(_mapping(raw.get("meta", {}), where), where)
+    _check_meta(_mapping(raw.get("meta", {}), where), where)
     # Parameters, fields and instances have one set of names.
     taken: set[str] = set()
     for number, item in enumerate(_list(raw.get("params", []), f"{where}: params")):
         param = _mapping(item, f"{where}: params[{number}]")
         own = f"{where}.{name(param.get('id'), f'{where}: params[{number}]')}"
-        _field(param, own, taken, _PARAM_KEYS)
+        _check_field(param, own, taken, _PARAM_KEYS)
     for number, item in enumerate(_list(raw.get("seq", []), f"{where}: seq")):
         field = _mapping(item, f"{where}: seq[{number}]")
         own = f"{where}.{name(field['id'], f'{where}: seq[{number}]') if 'id' in field else f'_unnamed{number}'}"
-        _field(field, own, taken, _keys_of(field))
+        _check_field(field, own, taken, _keys_of(field))
     for key, item in _mapping(raw.get("instances", {}), where).items():
         own = f"{where}.{name(key, f'{where}: instances')}"
-        _field(_mapping(item, own), own, taken, _keys_of_instance(item))
+        _check_field(_mapping(item, own), own, taken, _keys_of_instance(item))
     for key, item in _mapping(raw.get("enums", {}), where).items():
-        _enum(_mapping(item, where), f"{where}::{name(key, f'{where}: enums')}")
+        _check_enum(_mapping(item, where), f"{where}::{name(key, f'{where}: enums')}")
     for key, item in _mapping(raw.get("types", {}), where).items():
-        _type(_mapping(item, where), name(key, f"{where}: types"), f"{where}::{key}")
+        _check_type(_mapping(item, where), name(key, f"{where}: types"), f"{where}::{key}")
 
 
-def _meta(meta: Mapping[str, Any], where: str) -> None:
+def _check_meta(meta: Mapping[str, Any], where: str) -> None:
     """Check the `meta` of a type: byte orders, flags, encoding and version.  Raises `UnsupportedError`."""
-    _keys(meta, _META_KEYS, f"{where}: meta")
-    _version(meta.get("ks-version", "0.6"), f"{where}: meta: ks-version")
+    _check_keys(meta, _META_KEYS, f"{where}: meta")
+    _check_version(meta.get("ks-version", "0.6"), f"{where}: meta: ks-version")
     for key in ("ks-debug", "ks-opaque-types", "ks-zero-copy-substream"):
         if not isinstance(meta.get(key, False), bool):
             raise UnsupportedError(f"`{key}` is true or false", f"{where}: meta: {key}")
     endian = meta.get("endian")
     if isinstance(endian, Mapping):
-        _keys(_mapping(endian, where), frozenset(("switch-on", "cases")), f"{where}: endian")
-        _scalar(endian.get("switch-on"), f"{where}: endian")
+        _check_keys(_mapping(endian, where), frozenset(("switch-on", "cases")), f"{where}: endian")
+        _check_expression(endian.get("switch-on"), f"{where}: endian")
         if not set(_mapping(endian.get("cases"), f"{where}: endian").values()) <= {"le", "be"}:
             raise UnsupportedError("`endian` is `le` or `be` in every case", where)
         endian = None  # checked: the rest is for a single byte order
@@ -190,7 +190,7 @@ def _meta(meta: Mapping[str, Any], where: str) -> None:
         encoding(meta["encoding"], where)
 
 
-def _version(found: Any, where: str) -> None:
+def _check_version(found: Any, where: str) -> None:
     """Raise `UnsupportedError` unless a version of Kaitai's compiler is one whose language is supported."""
     numbers = r"(?:0|[1-9][0-9]{0,5})"
     parsed = re.fullmatch(rf"({numbers})\.({numbers})(?:\.({numbers}))?", str(found))
@@ -212,7 +212,7 @@ def encoding(found: Any, where: str) -> None:
         raise error.within(where) from None
 
 
-def _enum(raw: Mapping[str, Any], where: str) -> None:
+def _check_enum(raw: Mapping[str, Any], where: str) -> None:
     """Check that the keys of an enum are numbers, and its names differ.  Raises `UnsupportedError`."""
     taken = set()
     for key, stated in raw.items():
@@ -220,7 +220,7 @@ def _enum(raw: Mapping[str, Any], where: str) -> None:
             raise UnsupportedError(f"{key!r:.60} is not an integer of 64 bits", where)
         found = stated
         if isinstance(stated, Mapping):
-            _keys(_mapping(stated, where), _MEMBER_KEYS, where)
+            _check_keys(_mapping(stated, where), _MEMBER_KEYS, where)
             found = stated.get("id")
         taken.add(name(str(found).lower() if isinstance(found, bool) else found, where))
     if len(taken) < len(raw):
@@ -243,7 +243,7 @@ def _keys_of(raw: Mapping[str, Any]) -> frozenset[str]:
     if type is None:
         return _EVERY | ({"contents", "size"} if "contents" in raw else _BYTES) | {"parent"}
     if not isinstance(type, str):
-        return KNOWN  # `_kind` refuses the type
+        return KNOWN  # `_check_type_name` refuses the type
     if NUMBER.fullmatch(type.strip()):
         return _EVERY | MARKED | {"enum"}
     if type.strip() in ("str", "strz"):
@@ -258,30 +258,30 @@ def _keys_of_instance(raw: Any) -> frozenset[str]:
     return _VALUE_KEYS if "value" in raw else _keys_of(raw) | _PLACE_KEYS | {"value"}
 
 
-def _field(raw: Mapping[str, Any], where: str, taken: set[str], known: frozenset[str]) -> None:
+def _check_field(raw: Mapping[str, Any], where: str, taken: set[str], known: frozenset[str]) -> None:
     """Check one field; its name is added to `taken`, and it may have the keys `known`.  Raises `UnsupportedError`."""
     id = where.rpartition(".")[2]
     if id in taken:
         raise UnsupportedError("another field has the same name", where)
     taken.add(id)
-    _keys(raw, known, where)
+    _check_keys(raw, known, where)
     _check_exclusions(raw, where)
     for key in _EXPRESSIONS:
         if key in raw:
-            _scalar(raw[key], f"{where}: {key}")
+            _check_expression(raw[key], f"{where}: {key}")
     for key in _FLAGS:
         if key in raw and not isinstance(raw[key], bool):
             raise UnsupportedError(f"`{key}` is true or false", where)
-    _repeat(raw, where)
-    _kind(raw.get("type"), where, stored=known is not _PARAM_KEYS)  # parameters alone have these keys
+    _check_repeat(raw, where)
+    _check_type_name(raw.get("type"), where, stored=known is not _PARAM_KEYS)  # parameters alone have these keys
     if "enum" in raw and (not isinstance(raw["enum"], str) or ENUM.fullmatch(raw["enum"]) is None):
         raise UnsupportedError(f"{raw['enum']!r:.60} is not the name of an enum", where)
     if "encoding" in raw:
         encoding(raw["encoding"], where)
     if "process" in raw and not isinstance(raw["process"], str):
         raise UnsupportedError("`process` is the name of a routine", where)
-    _bytes(raw, where)
-    _valid(raw.get("valid", 0), where)  # without a rule, any value that passes
+    _check_bytes(raw, where)
+    _check_valid(raw.get("valid", 0), where)  # without a rule, any value that passes
 
 
 def _check_exclusions(raw: Mapping[str, Any], where: str) -> None:
@@ -289,17 +289,17 @@ def _check_exclusions(raw: Mapping[str, Any], where: str) -> None:
     for one, other in (("contents", "valid"), ("size", "size-eos")):
         if one in raw and raw.get(other, False) is not False:
             raise UnsupportedError(f"`{one}` and `{other}` exclude each other", where)
-    _documented(raw, where)
+    _check_docs(raw, where)
 
 
-def _documented(raw: Mapping[str, Any], where: str) -> None:
+def _check_docs(raw: Mapping[str, Any], where: str) -> None:
     """Check that the documentation is text."""
     for key in ("doc", "doc-ref"):
         if not isinstance(raw.get(key, ""), (str, int, float) if key == "doc" else (str, list)):
             raise UnsupportedError(f"`{key}` is a string", f"{where}: {key}")
 
 
-def _repeat(raw: Mapping[str, Any], where: str) -> None:
+def _check_repeat(raw: Mapping[str, Any], where: str) -> None:
     """Check that `repeat` has a known value and the key that belongs to it."""
     if raw.get("repeat", "eos") not in ("eos", "expr", "until"):
         raise UnsupportedError("`repeat` is eos, expr or until", where)
@@ -308,7 +308,7 @@ def _repeat(raw: Mapping[str, Any], where: str) -> None:
             raise UnsupportedError(f"`repeat: {key}` and `repeat-{key}` belong together", where)
 
 
-def _kind(type: Any, where: str, *, stored: bool) -> None:
+def _check_type_name(type: Any, where: str, *, stored: bool) -> None:
     """Check the `type` of a field: a name, or `switch-on` with cases.  Raises `UnsupportedError`.
 
     A parameter is not `stored`, and may have types that no bytes have (`bool`, `io`, `u4[]`).
@@ -316,18 +316,18 @@ def _kind(type: Any, where: str, *, stored: bool) -> None:
     if isinstance(type, Mapping):
         if not stored:
             raise UnsupportedError("a parameter is of one type", where)
-        _keys(_mapping(type, where), frozenset(("switch-on", "cases")), where)
+        _check_keys(_mapping(type, where), frozenset(("switch-on", "cases")), where)
         for key in ("switch-on", "cases"):
             if key not in type:
                 raise UnsupportedError(f"`{key}` is missing", where)
-        _scalar(type.get("switch-on"), f"{where}: switch-on")
+        _check_expression(type.get("switch-on"), f"{where}: switch-on")
         cases = _mapping(type.get("cases"), f"{where}: cases")
         if not cases:
             raise UnsupportedError("a choice without cases", f"{where}: cases")
         for one in cases.values():
             if isinstance(one, Mapping) or one is None:
                 raise UnsupportedError("a case is the name of a type", f"{where}: cases")
-            _kind(one, where, stored=stored)
+            _check_type_name(one, where, stored=stored)
         return
     if type is None:
         return
@@ -341,7 +341,7 @@ def _kind(type: Any, where: str, *, stored: bool) -> None:
         raise UnsupportedError(f"`{type:.60}`: a field of bits has 1 to {WIDEST}", where)
 
 
-def _bytes(raw: Mapping[str, Any], where: str) -> None:
+def _check_bytes(raw: Mapping[str, Any], where: str) -> None:
     """Check `terminator`, `pad-right` and `contents`.  Raises `UnsupportedError`."""
 
     def byte(one: Any) -> bool:
@@ -364,14 +364,14 @@ def _bytes(raw: Mapping[str, Any], where: str) -> None:
         raise UnsupportedError("`contents` is a string, or a list of bytes and strings", where)
 
 
-def _valid(valid: Any, where: str) -> None:
+def _check_valid(valid: Any, where: str) -> None:
     """Check `valid`: a value, or one rule (`min` and `max` may be together).  Raises `UnsupportedError`."""
     if not isinstance(valid, Mapping):
-        _scalar(valid, f"{where}: valid")
+        _check_expression(valid, f"{where}: valid")
         if isinstance(valid, float):
             raise UnsupportedError(f"a float is in quotes here: '{valid}'", f"{where}: valid")
         return
-    _keys(_mapping(valid, where), _RULES, f"{where}: valid")
+    _check_keys(_mapping(valid, where), _RULES, f"{where}: valid")
     if len(valid) != 1 and set(valid) != {"min", "max"}:
         raise UnsupportedError(
             "`valid` is one of any-of, eq, expr, in-enum, min and max, or min with max", f"{where}: valid"
@@ -382,4 +382,4 @@ def _valid(valid: Any, where: str) -> None:
         if key == "any-of" and not stated:
             raise UnsupportedError("`any-of` is empty", f"{where}: valid")
         for one in _list(stated, f"{where}: valid") if key == "any-of" else [stated]:
-            _scalar(one, f"{where}: valid")
+            _check_expression(one, f"{where}: valid")
