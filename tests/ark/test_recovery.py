@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,6 @@ from exhume.errors import ExhumeError
 from exhume.formats.ark.collection import open_archive
 from exhume.formats.ark.layout import ENTRY_FIELDS, HEADER_FIELDS
 from exhume.formats.ark.reader import ArkArchive
-from exhume.formats.ark.repair import repair_log
 from exhume.io.local import LocalTree
 from exhume.io.tree import MemoryTree
 from exhume.recovery import SalvageMode, SalvageReport, VerifiedBy
@@ -204,45 +202,6 @@ def test_splits_without_any_manifest(tmp_path: Path) -> None:
         assert isinstance(split, ArkArchive)
         assert split.schema_source == "split file alone"
         assert [m.data for m in split] == [data for _, _, data in before]
-
-
-def test_repair_of_missing_and_unclosed_splits(tmp_path: Path, exhume_cli: Callable[..., Ran]) -> None:
-    root = tmp_path / "log"
-    made = make_samples.write_log(root)
-    before = read(root)
-    splits = sorted((root / "splits").iterdir())
-    raw = bytearray(splits[1].read_bytes())
-    start, end = HEADER_FIELDS.num_indexed_items
-    counted = int.from_bytes(raw[start:end], "little")
-    raw[start:end] = u32(counted - 3)
-    splits[1].write_bytes(raw)
-    gone = splits[2].name
-    with exhume.open(root) as opened:
-        assert isinstance(opened, ArkArchive)
-        lost = [(m.time_ns, m.channel, m.data) for m in opened.messages() if m.split == gone]
-    splits[2].unlink()
-    names = {path.name for path in (root / "splits").iterdir()}
-    ran = exhume_cli("repair", root, "--json")
-    assert ran.code == 3
-    report = json.loads(ran.text)
-    assert list(report["dropped"]) == [gone]
-    assert report["recovered_messages"] == 3
-    found = read(Path(report["manifest"]))
-    assert Counter(found) == Counter(before) - Counter(lost)
-    assert names < {path.name for path in (root / "splits").iterdir()}
-    assert report["common_identifier"] == made.common_identifier
-    assert report["log_identifier"] != made.identifier
-    assert exhume_cli("verify", report["manifest"]).code == 0
-
-
-def test_repair_of_a_whole_log_changes_nothing(tmp_path: Path) -> None:
-    root = tmp_path / "log"
-    make_samples.write_log(root)
-    with exhume.open(root) as log:
-        assert isinstance(log, ArkArchive)
-        report = repair_log(log)
-    assert (report.dropped, report.rebuilt, report.lost_messages) == ({}, {}, 0)
-    assert read(report.path) == read(next(p for p in (root / "manifests").iterdir() if p != report.path))
 
 
 def test_carving_finds_manifests_and_splits(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ import pytest
 import exhume
 from exhume.errors import ExhumeError, LimitExceededError, SourceError, UnsupportedOperationError
 from exhume.formats.ark.filters import Filter
-from exhume.formats.ark.manifest import ManifestSection
+from exhume.formats.ark.manifest import ManifestSection, SplitDeclaration, Statistics
 from exhume.formats.ark.rbuf.layout import NIL
 from exhume.formats.ark.reader import ArkArchive
 from exhume.formats.ark.salvage import salvage
@@ -81,6 +81,31 @@ def test_a_sound_log(log: Log, tmp_path: Path) -> None:
     assert (new.name, new.metadata, new.sections) == (old.name, old.metadata, old.sections)
     assert (tmp_path / "out/splits" / log.split_path.name).read_bytes() == log.split_path.read_bytes()
     assert not (tmp_path / "out/untimed").exists()
+
+
+def test_a_sound_log_with_an_index_after_its_messages(tmp_path: Path) -> None:
+    """A writer puts the sorted index there when messages came late."""
+    with ArkWriter(tmp_path / "log", split_items=9) as log:
+        channel = log.channel("/late", TYPE, REGISTRY)
+        for number in range(6):
+            channel.write(100 - number, message(number, 3))
+            log.flush()
+    before = read(tmp_path / "log")
+    report = salvaged(tmp_path / "log", tmp_path / "out")
+    assert (read(tmp_path / "out"), report.lost) == (before, {})
+    index = END + (9 - CAPACITY) * 18
+    assert reported(report) == [(0, index, "recovered", "split without damage"), (index, index + 6 * 18, *BEFORE[2:])]
+
+
+def test_what_the_manifest_says_otherwise(log: Log, tmp_path: Path) -> None:
+    """A time that is not the one in the manifest is noted, and a message that only the manifest counts is lost."""
+    log.poke_entry(0, "timestamp_ns", 99)
+    report = salvaged(log.root, tmp_path / "out")
+    assert (report.lost, "times 99 to 104" in report.notes[1]) == ({}, True)
+    column = log.manifest.sections[0].columns[0]
+    stated = Statistics(column.objects[0].identifier, 9, None, None, None)
+    log.change_column(splits=(SplitDeclaration(column.splits[0].identifier, (stated,)),))
+    assert salvaged(log.root, tmp_path / "again").lost == {"messages": 3}
 
 
 def test_every_split_is_reported_once(tmp_path: Path) -> None:
@@ -363,7 +388,7 @@ def test_a_split_without_messages(tmp_path: Path) -> None:
     assert reported(report)[-1][1] == DATA
     assert report.recovered.get("messages", 0) == 0
     assert report.verified_by is VerifiedBy.EMPTY
-    assert report.lost == {}
+    assert report.lost == {"messages": 6}  # the manifest counts them
 
 
 def test_a_missing_split(log: Log, tmp_path: Path) -> None:

@@ -211,6 +211,36 @@ def test_snippet_shows_a_part_and_copies_nothing(tmp_path: Path) -> None:
     assert read(again.path) == [m for m in everything if 150 <= m[0] < 200 and m[1] == "/b"]
 
 
+@pytest.mark.parametrize("topic", ["/nav/*", "/nav/a.b", "/nav/[pq]*", "/nav/.*", "/(nav/pose|odd[1]*)", "odd[1]*"])
+def test_a_snippet_takes_topics_as_reading_does(topic: str, tmp_path: Path) -> None:
+    with ArkWriter(tmp_path / "log") as log:
+        for time, name in enumerate(("/nav/pose", "/nav/a.b", "/nav/axb", "/nav/p(1)", "odd[1]*", "odd1")):
+            log.channel(name, TYPE, REGISTRY).write(time, message(time, 3))
+    with exhume.open(tmp_path / "log") as opened:
+        assert isinstance(opened, ArkArchive)
+        chosen = [m.channel for m in opened.messages(topic)]
+        assert chosen
+        allowed, others = write_snippet(opened, allow=[topic]).path, write_snippet(opened, deny=[topic]).path
+        rest = [m.channel for m in opened.messages() if m.channel not in chosen]
+    assert [channel for _, channel, _ in read(allowed)] == chosen
+    assert [channel for _, channel, _ in read(others)] == rest
+
+
+def test_a_snippet_of_nothing_is_refused(tmp_path: Path) -> None:
+    small_log(tmp_path / "log")
+    with exhume.open(tmp_path / "log") as log:
+        assert isinstance(log, ArkArchive)
+        with pytest.raises(WriterError, match="no channel matches /c"):
+            write_snippet(log, allow=["/a", "/c"])
+        with pytest.raises(WriterError, match="no channel matches /c"):
+            write_snippet(log, deny=["/c"])
+        for start, stop in ((None, 0), (None, -5), (1 << 64, None), (7, 7)):
+            with pytest.raises(WriterError, match="the time range is empty"):
+                write_snippet(log, start_ns=start, stop_ns=stop)
+        whole = write_snippet(log, start_ns=-1, stop_ns=1 << 70).path
+    assert read(whole) == read(tmp_path / "log" / "manifests" / log.manifest.identifier)
+
+
 def test_roll_over_by_size_and_count(tmp_path: Path) -> None:
     small_log(tmp_path / "items", split_items=3)
     assert len(list((tmp_path / "items/splits").iterdir())) == 8

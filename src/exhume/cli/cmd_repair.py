@@ -23,7 +23,8 @@ from exhume.counts import counted
 def command(run: Run, target: str, name: str | None, log: str | None) -> ExitCode | None:
     """Write a readable manifest for a damaged or unfinished Ark log.
 
-    It is created next to the old one, which is not changed, nor are its splits. Exit code 3 if something was lost.
+    Every message is read.  The manifest is created next to the old one, which is not changed, nor are its splits.
+    Exit code 3 if something was lost.
     """
     from exhume.formats.ark.reader import ArkArchive
     from exhume.formats.ark.repair import repair_log

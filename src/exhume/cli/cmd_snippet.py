@@ -16,8 +16,12 @@ from exhume.cli.runtime import Run, common_options
 @click.argument("target", metavar="TARGET")
 @click.option("--start-ns", "start_ns", type=NS, help="First time, nanoseconds of the log's clock.")
 @click.option("--stop-ns", "stop_ns", type=NS, help="Time to stop before, nanoseconds.")
-@click.option("--topic", "topic", multiple=True, metavar="NAME", help="Only this channel: name or regular expression.")
-@click.option("--hide", "hide", multiple=True, metavar="NAME", help="Not this channel: name or regular expression.")
+@click.option(
+    "--topic", "topic", multiple=True, metavar="NAME", help="Only this channel: name, glob or regular expression."
+)
+@click.option(
+    "--hide", "hide", multiple=True, metavar="NAME", help="Not this channel: name, glob or regular expression."
+)
 @click.option("--name", "name", help="Name of the new log (default: that of the old one).")
 @click.option("--log", "log", metavar="GUID", help="GUID of one log, for a directory of several logs.")
 @click.option(
@@ -50,6 +54,8 @@ def command(
         made = write_snippet(
             archive, start_ns=start_ns, stop_ns=stop_ns, allow=topic, deny=hide, name=name, path=output
         )
+    if not (made.path.absolute().parent.parent / "splits").is_dir():
+        run.note("the split files are expected in a directory `splits` next to that of the manifest; there is none")
     if run.machine:
         body = {"target": target, "manifest": str(made.path), "log_identifier": made.manifest.identifier}
         run.document("snippet", body)

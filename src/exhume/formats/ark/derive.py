@@ -14,13 +14,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from exhume.errors import UnsupportedOperationError, WriterError
 from exhume.formats.ark import assumptions
 from exhume.formats.ark.assumptions import MAXIMUM_TIME_INCLUSIVE
-from exhume.formats.ark.filters import Filter, compile_pattern
+from exhume.formats.ark.filters import TIME_MAX, Filter, filter_entries
 from exhume.formats.ark.layout import build_serializable_file
 from exhume.formats.ark.manifest import LoadedManifest, Manifest, ManifestSection, SchemaSource, build_manifest
 from exhume.formats.ark.rbuf.defaults import Defaults
@@ -140,19 +141,23 @@ def write_snippet(
 ) -> NewManifest:
     """Write a manifest that shows the part of `log` with `start_ns <= time < stop_ns` on the channels chosen.
 
-    `allow` and `deny` are channel names or regular expressions for whole names.  The new manifest has a section without
-    columns first, whose filter applies to all that follow; it is written next to the old one unless `path` is passed
-    (its splits are searched next to its directory).  Takes milliseconds, whatever the size of the log.  Raises
-    `WriterError` for an empty range and patterns that would be refused on reading, `UnsupportedOperationError` for a
-    log that is not on the local disk.
+    `allow` and `deny` are channel names, globs or regular expressions, as for reading (see `topic_matcher`).  The new
+    manifest has a section without columns first, whose filter applies to all that follow; it is written next to the
+    old one unless `path` is passed (its splits are searched next to its directory).  Takes milliseconds, whatever the
+    size of the log.  Raises `WriterError` for an empty range, for a topic that no channel matches, and for patterns
+    that would be refused on reading; `UnsupportedOperationError` for a log that is not on the local disk.
     """
-    # `stop_ns` itself is not shown, but a filter's maximum is.
-    stop = None if stop_ns is None else stop_ns - (1 if MAXIMUM_TIME_INCLUSIVE else 0)
-    if start_ns is not None and stop is not None and stop < start_ns:
-        raise WriterError("the time range is empty", expected=f"more than {start_ns}", actual=stop_ns)
-    chosen = Filter(start_ns, stop, tuple(allow), tuple(deny))
-    for pattern in (*chosen.allow, *chosen.deny):
-        compile_pattern(pattern)
+    start, stop = max(start_ns or 0, 0), TIME_MAX + 1 if stop_ns is None else min(stop_ns, TIME_MAX + 1)
+    if stop <= start:
+        raise WriterError("the time range is empty", expected=f"more than {start}", actual=stop)
+    names = sorted({channel.name for channel in log.channels()})
+    chosen = Filter(
+        None if start_ns is None else start,
+        # `stop` itself is not shown, but a filter's maximum is.
+        None if stop > TIME_MAX else stop - (1 if MAXIMUM_TIME_INCLUSIVE else 0),
+        tuple(chain.from_iterable(filter_entries(topic, names) for topic in allow)),
+        tuple(chain.from_iterable(filter_entries(topic, names) for topic in deny)),
+    )
     fresh = identifier or new_guid()
     old = log.manifest
     section = ManifestSection((), fresh, chosen)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from exhume.choices import hint
-from exhume.errors import QueryError, Span, shorten
+from exhume.errors import QueryError, Span, WriterError, shorten
 from exhume.findings import Finding
 from exhume.formats.ark import assumptions
 from exhume.formats.ark.checks import FILTER_PATTERN, FILTER_UNKNOWN, PATTERN_COST
@@ -257,7 +257,7 @@ def unmatched(topics: Sequence[str] | None, names: Sequence[str]) -> str:
     if not names or any(map(matches, names)):
         return ""
     unmatched_topics = ", ".join(f"{shorten(topic)}{hint(topic, names)}" for topic in topics or ())
-    return f"no channel matches {unmatched_topics}: there are {', '.join(sorted(names)[:8])}"
+    return f"no channel matches {unmatched_topics}: there are {', '.join(sorted(set(names))[:8])}"
 
 
 def topic_matcher(topics: str | re.Pattern[str] | Iterable[str | re.Pattern[str]] | None) -> Callable[[str], bool]:
@@ -289,3 +289,22 @@ def topic_matcher(topics: str | re.Pattern[str] | Iterable[str | re.Pattern[str]
                 except re.error:
                     continue  # then it is a name with strange characters, or a glob
     return lambda name: name in names or any(match(name) for match in matchers)
+
+
+def filter_entries(topic: str, names: Sequence[str]) -> list[str]:
+    """The entries of a filter that select the same of these channel names as a topic of a caller does.
+
+    That is the topic itself where a filter takes it for the same: there is no glob in a filter, and every entry that
+    can be one is a regular expression as well.  Otherwise it is each name.  Raises `WriterError` if no name matches,
+    and the error of rule ARK-503 (see `compile_pattern`).
+    """
+    chosen = list(filter(topic_matcher(topic), names))
+    if not chosen:
+        raise WriterError(unmatched([topic], names) or "the log has no channels", actual=topic)
+    if list(filter(_matcher([topic]), names)) == chosen:
+        return [topic]
+    return [_SPECIAL.sub(r"\\\g<0>", name) for name in chosen]
+
+
+_SPECIAL = re.compile(r"[.^$*+?{}\[\]\\|()]")
+"""Characters that have a meaning in regular expressions."""

@@ -77,6 +77,11 @@ class SplitDeclaration(NamedTuple):
     identifier: str
     statistics: tuple[Statistics, ...] = ()
 
+    @property
+    def stated_count(self) -> int:
+        """The number of messages that the manifest states, 0 where it states none."""
+        return sum(each.count or 0 for each in self.statistics)
+
     def to_value(self) -> dict[str, Any]:
         """The object for the writer's own schema."""
         return {"identifier": self.identifier, "statistics": [each.to_value() for each in self.statistics]}

@@ -36,8 +36,9 @@ from exhume.formats.ark.manifest import Statistics
 from exhume.formats.ark.messages import column_codec
 from exhume.formats.ark.parallel_query import CHUNK_BYTES, CHUNK_MESSAGES, is_packed, is_reopenable, map_pieces
 from exhume.formats.ark.rbuf.decoder import decoder_for
-from exhume.formats.ark.splits import ANY_OBJECT, TIME_MAX, Array, Split, places_of
+from exhume.formats.ark.splits import ANY_OBJECT, TIME_MAX, Array, ObjectStatistics, Split, places_of
 from exhume.formats.ark.unindexed import MAX_SLOTS, MessageCheck, num_unindexed
+from exhume.formats.ark.verify import check_statistics
 from exhume.io.parallel import map_ordered
 from exhume.io.source import Source
 from exhume.tuples import NamedTuple
@@ -58,10 +59,27 @@ class SplitSurvey:
     lost: list[tuple[Any, Finding]] = field(default_factory=list)
     """Entries that stand for nothing usable, with the reason."""
     uncounted_loss: int = 0
-    """Messages that the header counts but whose entries are missing."""
+    """Messages that the header or the manifest counts but whose entries are missing."""
     notes: list[str] = field(default_factory=list)
     unchecked: frozenset[str] = frozenset()
     """Objects whose messages are bytes that nothing can check: no codec to unpack, no schema to decode with."""
+    unlike_manifest: list[Finding] = field(default_factory=list)
+    """Differences between the index of a split without damage and the manifest's statistics of it."""
+
+    @property
+    def num_lost(self) -> int:
+        """Messages that are lost: those of unusable entries, and others that the header or the manifest counts."""
+        return len(self.lost) + self.uncounted_loss
+
+    @property
+    def index_span(self) -> tuple[int, int]:
+        """Where the entries start and end that the header counts; empty if they are not most of those that are usable.
+
+        (An offset that is damaged names bytes that are no index.)
+        """
+        header = self.split.header
+        is_index = len(self.entries) * 2 > header.item_count
+        return header.index_offset, header.index_end if is_index else header.index_offset
 
     @property
     def index_end(self) -> int:
@@ -72,8 +90,8 @@ class SplitSurvey:
 
     @property
     def is_whole(self) -> bool:
-        """Whether the file can be used as it is."""
-        return not (self.more or self.lost or self.uncounted_loss or self.notes)
+        """Whether the file can be used as it is (the manifest may count more messages)."""
+        return not (self.more or self.lost or self.notes)
 
 
 def statistics_of(header: SplitHeader, entries: Array) -> tuple[Statistics, ...]:
@@ -81,6 +99,13 @@ def statistics_of(header: SplitHeader, entries: Array) -> tuple[Statistics, ...]
     found = {short: rest for short, *rest in ark_statistics(entries.tobytes(), 0, TIME_MAX)}
     names = ((mapping.identifier, mapping.short) for mapping in header.mappings)
     return tuple(Statistics(identifier, *found[short]) for identifier, short in names if short in found)
+
+
+def _unlike_manifest(reader: ArkArchive, reference: SplitReference, survey: SplitSurvey) -> list[Finding]:
+    """The differences between the manifest's statistics of a split and its usable entries."""
+    names = {mapping.short: mapping.identifier for mapping in survey.split.header.mappings}
+    rows = ark_statistics(survey.entries.tobytes(), 0, TIME_MAX)
+    return [*check_statistics(reader, reference, {names[short]: ObjectStatistics(*rest) for short, *rest in rows})]
 
 
 class Listing(NamedTuple):
@@ -110,6 +135,8 @@ def list_split(reference: SplitReference, source: Source) -> Listing:
     listed, uncounted = _listed(split, reference, notes)
     if split.header.index_offset > source.size:
         notes.append("the file ends before its index")
+    if any(mapping.identifier not in reference.channels for mapping in split.header.mappings):
+        notes.append("the header maps an object that its column does not declare")
     return Listing(split, listed, _usable_entries(split, reference, listed), uncounted, notes)
 
 
@@ -136,7 +163,11 @@ def survey_split(
     if not _is_sorted(entries):
         entries = entries[np.argsort(entries["timestamp_ns"], kind="stable")]
     unchecked = _unchecked(MessageCheck(reader, reference, split), split, entries)
-    return SplitSurvey(split, entries, len(unindexed), lost, uncounted, notes, unchecked)
+    uncounted = max(uncounted, reference.declaration.stated_count - len(entries) - len(lost))
+    survey = SplitSurvey(split, entries, len(unindexed), lost, uncounted, notes, unchecked)
+    if survey.is_whole:
+        survey.unlike_manifest += _unlike_manifest(reader, reference, survey)
+    return survey
 
 
 def _unchecked(check: MessageCheck, split: Split, entries: Array) -> frozenset[str]:

@@ -1,4 +1,4 @@
-"""Repair: writes a new manifest without the splits that cannot be read, and with what unclosed splits hold.
+"""Repair: writes a new manifest without what cannot be read, and with the messages of unclosed splits.
 
 The old manifest and its splits are left as they are.
 
@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from exhume.archive import Progress, no_progress
-from exhume.errors import ExhumeError, UnsupportedOperationError
+from exhume.errors import UnsupportedOperationError
 from exhume.findings import Finding
 from exhume.formats.ark.derive import derived_file, manifest_folder
 from exhume.formats.ark.layout import ENTRY_SIZE, SplitHeader, build_split_header
@@ -24,7 +25,7 @@ from exhume.formats.ark.log import SplitReference
 from exhume.formats.ark.manifest import Manifest, SplitDeclaration
 from exhume.formats.ark.rbuf.layout import new_guid
 from exhume.formats.ark.reader import ArkArchive
-from exhume.formats.ark.recover import list_split, statistics_of, survey_split
+from exhume.formats.ark.recover import SplitFile, SplitSurvey, statistics_of, survey_splits
 from exhume.formats.ark.splits import Array, Split
 from exhume.io.output.atomic import AtomicFile
 from exhume.io.source import STREAM_CHUNK
@@ -44,7 +45,7 @@ class RepairReport:
     recovered_messages: int = 0
     """Messages that no index counted before."""
     lost_messages: int = 0
-    """Index entries without a readable message, and the manifest's counts of dropped splits."""
+    """Index entries without a readable message, and messages that only the header or the manifest counts."""
     findings: list[Finding] = field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
@@ -72,10 +73,10 @@ def repair_log(
 ) -> RepairReport:
     """Write a readable manifest next to that of `log`: a new log GUID, the same common GUID.
 
-    Missing and unreadable splits are left out.  A split that was not closed (entries past its indexed count), or whose
-    index has unusable entries, is copied under a new GUID with an index of its messages.  Open the
-    log with `salvage=True, unfinished=True`, as `exhume repair` does.  Raises `UnsupportedOperationError` for a log
-    that is not on the local disk.
+    Every message is read.  Missing and unreadable splits are left out.  A split that was not closed (entries past its
+    indexed count), whose index is damaged, or with messages that do not decompress or decode, is copied under a new
+    GUID with an index of its readable messages.  Open the log with `salvage=True, unfinished=True`, as `exhume repair`
+    does.  Raises `UnsupportedOperationError` for a log that is not on the local disk.
     """
     folder = manifest_folder(log)
     splits = folder.parent / "splits"
@@ -87,9 +88,11 @@ def repair_log(
     # Decide on each split once, however often the manifest names it.
     replaced: dict[str, SplitDeclaration | None] = {}
     # Reversed twice: the first reference to each split, in order.
-    references = {each.identifier: each for each in reversed(log.all_references())}
-    for done, reference in enumerate(reversed(list(references.values()))):
-        replaced[reference.identifier] = _new_declaration(log, reference, splits, guids, report)
+    named = {each.identifier: each for each in reversed(log.all_references())}
+    references = list(reversed(named.values()))
+    surveyed = survey_splits(log, references, jobs=1)
+    for done, (reference, found) in enumerate(zip(references, surveyed, strict=True)):
+        replaced[reference.identifier] = _new_declaration(reference, found, splits, guids, report)
         progress(done + 1, len(references), "splits")
     # The same sections, with mended declarations in place of the old ones.
     sections = tuple(
@@ -129,60 +132,58 @@ def _once(splits: tuple[SplitDeclaration, ...]) -> tuple[SplitDeclaration, ...]:
 
 
 def _new_declaration(
-    log: ArkArchive, reference: SplitReference, folder: Path, guids: Callable[[], str], report: RepairReport
+    reference: SplitReference, surveyed: SplitFile, folder: Path, guids: Callable[[], str], report: RepairReport
 ) -> SplitDeclaration | None:
     """The declaration to use for a split from now on; None if it is to be left out.
 
     `folder` is the directory of the splits, for a new one, which gets the next GUID of `guids`.
     """
-    try:
-        source = log.split_source(reference.identifier)
-    except ExhumeError as error:
-        _drop(reference, error, report)
-        return None
-    with source:
-        try:
-            found = survey_split(log, reference, list_split(reference, source))
-        except ExhumeError as error:
-            _drop(reference, error, report)
+    source, found, error = surveyed
+    with ExitStack() as files:
+        if source is not None:
+            files.enter_context(source)
+        if found is None:
+            assert error is not None
+            report.dropped[reference.identifier] = error.message
+            report.findings.append(Finding.from_error(error))
+            report.lost_messages += reference.declaration.stated_count
             return None
+        report.lost_messages += found.num_lost
+        report.findings += [*(finding for _, finding in found.lost), *found.unlike_manifest]
         if found.is_whole:
             report.kept.append(reference.identifier)
-            return _UNCHANGED
-        report.findings += [finding for _, finding in found.lost]
+            if not found.unlike_manifest:
+                return _UNCHANGED
+            return SplitDeclaration(reference.identifier, statistics_of(found.split.header, found.entries))
         if not len(found.entries):
-            _drop(reference, None, report)
+            report.dropped[reference.identifier] = "no entry of its index is usable"
             return None
         # A copy has only the usable entries, and those that no index counted.
         report.recovered_messages += found.more
-        report.lost_messages += len(found.lost) + found.uncounted_loss
-        declared = _rebuild(found.split, found.entries, folder, guids())
+        declared = _rebuild(reference, found, folder, guids())
         report.rebuilt[reference.identifier] = declared.identifier
         return declared
 
 
-def _drop(reference: SplitReference, error: ExhumeError | None, report: RepairReport) -> None:
-    """Report a split that is left out because of `error`, or because it has no usable entry (None)."""
-    report.dropped[reference.identifier] = error.message if error is not None else "no entry of its index is usable"
-    if error is not None:
-        report.findings.append(Finding.from_error(error))
-    report.lost_messages += sum(each.count or 0 for each in reference.declaration.statistics)
+def _rebuild(reference: SplitReference, found: SplitSurvey, folder: Path, identifier: str) -> SplitDeclaration:
+    """Copy a split under a new GUID: the same bytes, with an index of its usable entries in time order.
 
-
-def _rebuild(split: Split, entries: Array, folder: Path, identifier: str) -> SplitDeclaration:
-    """Copy a split under a new GUID: the same bytes, with an index of `entries` in time order at its end."""
+    The index stays where it was if it fits there, otherwise it is at the end.
+    """
+    split, entries = found.split, found.entries
     source = split.source
     old = split.header
+    mappings = tuple(each for each in old.mappings if each.identifier in reference.channels)
     in_place = old.index_offset >= old.size and len(entries) <= _capacity(split, entries)
     index_offset = old.index_offset if in_place else source.size
     header = SplitHeader(
-        identifier, index_offset, len(entries), max(old.maximum_count, len(entries)), old.mappings, old.size
+        identifier, index_offset, len(entries), max(old.maximum_count, len(entries)), mappings, old.size
     )
     with AtomicFile(folder / identifier) as out:
         for chunk in source.chunks(size=STREAM_CHUNK):
             out.file.write(chunk)
         out.file.seek(0)
-        out.file.write(build_split_header(header))
+        out.file.write(build_split_header(header).ljust(old.size, b"\0"))
         out.file.seek(index_offset)
         out.file.write(entries.tobytes())
         if in_place:

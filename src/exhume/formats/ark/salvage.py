@@ -63,6 +63,9 @@ from exhume.tuples import NamedTuple
 BATCH = 4096
 """Entries of an index that are examined at a time."""
 
+UNUSED = "header, index and unused bytes"
+"""The content of spans of a split that are no messages."""
+
 
 def salvage(
     source: Source | Tree,
@@ -273,6 +276,9 @@ class _Salvage:
             if found.is_whole:
                 self.background.submit(self._copy, reference.identifier)
                 self._count_kept(reference, found)
+                if found.num_lost:
+                    report.add_lost("messages", found.num_lost)
+                report.notes += map(str, found.unlike_manifest)
                 end = self._last_byte(found)
                 report.add_span(source.span(0, end), Outcome.RECOVERED, "split without damage")
                 self._account_rest(found, end, source.size)
@@ -301,7 +307,7 @@ class _Salvage:
         """
         report, split = self.report, found.split
         report.notes += [f"split {reference.identifier}: {note}" for note in found.notes]
-        report.add_lost("messages", len(found.lost) + found.uncounted_loss)
+        report.add_lost("messages", found.num_lost)
         self._account(found)
         if not len(found.entries):
             self._untimed(reference, split.source, found)
@@ -384,19 +390,23 @@ class _Salvage:
     def _account_rest(self, found: SplitSurvey, start: int, end: int) -> None:
         """Account for bytes that belong to no entry's message: non-zero bytes after the index were messages."""
         source = found.split.source
+        first, last = found.index_span  # an index that was sorted when the split was closed is after the messages
+        if start < last and first < end and found.index_end <= first:
+            self._account_rest(found, start, max(start, first))
+            self.report.add_span(source.span(max(start, first), min(end, last)), Outcome.REBUILT, UNUSED)
+            start = min(end, last)
         border = min(end, max(start, found.index_end))
-        self.report.add_span(source.span(start, border), Outcome.REBUILT, "header, index and unused bytes")
+        self.report.add_span(source.span(start, border), Outcome.REBUILT, UNUSED)
         if source.is_zero(border, end):
-            self.report.add_span(source.span(border, end), Outcome.REBUILT, "header, index and unused bytes")
+            self.report.add_span(source.span(border, end), Outcome.REBUILT, UNUSED)
         else:
             self.report.add_span(source.span(border, end), Outcome.LOST, "message", "no index entry names these bytes")
             self.report.add_lost("spans without an index entry")
 
     def _lose(self, reference: SplitReference, error: ExhumeError) -> None:
         """Report a lost split, with the messages that the manifest counts in it."""
-        count = sum(each.count or 0 for each in reference.declaration.statistics)
         self.report.add_lost("splits")
-        self.report.add_lost("messages", count)
+        self.report.add_lost("messages", reference.declaration.stated_count)
         self.report.notes.append(f"split {reference.identifier}: {error}")
 
     def _untimed(self, reference: SplitReference, source: Source, found: SplitSurvey | None) -> None:

@@ -186,7 +186,7 @@ def num_unindexed(reader: ArkLog, reference: SplitReference, split: Split) -> in
     An entry is counted while its time is not 0 (unused slots are), its object is mapped and declared, its message is
     after the header and inside the file, apart from the index area, and its bytes are what its column promises: a
     compression footer that decompresses, or an object that decodes.  The first slot that fails ends the search, and the
-    last entry is left out when it may have been cut within.
+    last entry is left out when it may have been cut within, unless the manifest counts it.
     """
     header, source = split.header, split.source
     start = header.index_end
@@ -207,7 +207,8 @@ def num_unindexed(reader: ArkLog, reference: SplitReference, split: Split) -> in
         if header.index_offset <= offset < start or not check.looks_whole(offset, size, short):
             break
         taken += 1
-    return taken - 1 if taken and _may_be_torn(split, check, slots, taken) else taken
+    is_counted = header.item_count + taken <= reference.declaration.stated_count
+    return taken - 1 if taken and not is_counted and _may_be_torn(split, check, slots, taken) else taken
 
 
 def _may_be_torn(split: Split, check: MessageCheck, slots: bytes, taken: int) -> bool:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from itertools import compress, islice
@@ -56,11 +56,12 @@ from exhume.formats.ark.layout import (
     entry_time,
     iter_entries,
 )
+from exhume.formats.ark.manifest import Statistics
 from exhume.formats.ark.messages import column_codec
 from exhume.formats.ark.names import is_guid
 from exhume.formats.ark.parallel_query import CHUNK_BYTES, is_reopenable
 from exhume.formats.ark.rbuf.decoder import decoder_for
-from exhume.formats.ark.splits import ANY_OBJECT, BATCH_BYTES, ObjectStatistics, Split, SplitFacts
+from exhume.formats.ark.splits import ANY_OBJECT, BATCH_BYTES, ObjectStatistics, Split
 from exhume.formats.ark.unindexed import MessageCheck, num_unindexed
 from exhume.io.parallel import map_ordered
 from exhume.io.source import Source
@@ -68,7 +69,6 @@ from exhume.io.tree import Tree
 
 if TYPE_CHECKING:
     from exhume.formats.ark.log import ArkLog, SplitReference
-    from exhume.formats.ark.manifest import Statistics
 
 BATCH: Final = 4096
 """Entries of an index that are checked at a time."""
@@ -271,7 +271,7 @@ def _check_index(reader: ArkLog, reference: SplitReference, split: Split) -> Gen
     facts = split.scan()  # raises for an index outside the file
     index = split.read_entries(0, header.item_count)
     yield from check_entries(split, index)
-    yield from _check_statistics(reader, reference, split, facts)
+    yield from check_statistics(reader, reference, split.statistics(facts) if reference.declaration.statistics else {})
     more = num_unindexed(reader, reference, split)
     if more:
         start = header.index_end
@@ -345,42 +345,38 @@ def _overlapping(index: bytes, bad: frozenset[int]) -> list[int]:
     return found
 
 
-def _check_statistics(reader: ArkLog, reference: SplitReference, split: Split, facts: SplitFacts) -> Iterator[Finding]:
-    """Compare the statistics that the manifest states for a split, if any, with its index, object by object."""
+def check_statistics(
+    reader: ArkLog, reference: SplitReference, found: Mapping[str, ObjectStatistics]
+) -> Iterator[Finding]:
+    """Compare the statistics that the manifest states for a split, if any, with those of its index, by object."""
     stated = {each.identifier: each for each in reference.declaration.statistics}
     if not stated:
         return
-    found = split.statistics(facts)
-    place = f"split {reference.identifier}"
-    for identifier, each in stated.items():
-        real = found.get(identifier)
-        if _differ(each, real):
-            count = real.count if real is not None else 0
-            numbers = ((each.count, "messages"), (each.size, "bytes"))
-            stated_as = ", ".join(counted(number, word) for number, word in numbers if number is not None)
+    for identifier in (*stated, *(each for each in found if each not in stated)):
+        each, real = stated.get(identifier), found.get(identifier) or ObjectStatistics(0, 0, 0, 0)
+        if _differ(each or Statistics(identifier, 0, None, None, None), real):
+            times = each is not None and (each.count, each.size) == (real.count, real.size)
             yield STATISTICS.finding(
-                place,
+                f"split {reference.identifier}",
                 span=reader.manifest_span,
                 field_path=identifier,
-                expected=counted(count, "messages") + (f", {counted(real.size, 'bytes')}" if real is not None else ""),
-                actual=stated_as or None,
-            )
-    for identifier, real in found.items():
-        if real.count and identifier not in stated:
-            yield STATISTICS.finding(
-                place,
-                span=reader.manifest_span,
-                field_path=identifier,
-                expected=counted(real.count, "messages"),
-                actual="none",
+                expected=_numbers(real, times=times),
+                actual="none" if each is None else _numbers(each, times=times) or None,
             )
 
 
-def _differ(stated: Statistics, real: ObjectStatistics | None) -> bool:
-    """Whether a stated number of an object differs from that of the index; None: the object has no messages."""
-    if stated.count is not None and stated.count != (0 if real is None else real.count):
+def _numbers(each: Statistics | ObjectStatistics, *, times: bool) -> str:
+    """Statistics in words; the first and the last time (ns) with `times`."""
+    stated = [(each.count, "messages"), (each.size, "bytes")]
+    words = [counted(number, word) for number, word in stated if number is not None]
+    return ", ".join([*words, f"times {each.minimum_ns} to {each.maximum_ns}"] if times else words)
+
+
+def _differ(stated: Statistics, real: ObjectStatistics) -> bool:
+    """Whether a stated number of an object differs from that of the index."""
+    if stated.count is not None and stated.count != real.count:
         return True
-    if real is None or not real.count:  # without messages, sizes and times mean nothing
+    if not real.count:  # without messages, sizes and times mean nothing
         return False
     pairs = ((stated.size, real.size), (stated.minimum_ns, real.minimum_ns), (stated.maximum_ns, real.maximum_ns))
     return any(number is not None and number != actual for number, actual in pairs)
