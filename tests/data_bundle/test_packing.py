@@ -94,3 +94,16 @@ def test_names_are_checked_also_in_known_directories(tmp_path: Path, name: str) 
     with pytest.raises(WriterError):
         writer.add("a/fine/below", b"")
     writer.abort()
+
+
+def test_no_shard_is_made_for_files_without_bytes(tmp_path: Path) -> None:
+    """Whatever shard they would be assigned to, no row would refer to its bytes."""
+    with DataBundleWriter(tmp_path / "b", shards=3) as writer:
+        for name, data in {"a": b"x", "b": b"", "c": b"", "d/e": b""}.items():
+            writer.add(name, data)
+    assert [path.name for path in (tmp_path / "b").glob("shard-*")] == ["shard-00000000"]
+    with LocalTree(tmp_path / "b") as root, DataBundleArchive(root) as archive:
+        assert list(archive.verify()) == []
+        assert {name: archive.read_member(name) for name in ("a", "b", "c", "d/e")} == {
+            "a": b"x", "b": b"", "c": b"", "d/e": b"",
+        }  # fmt: skip

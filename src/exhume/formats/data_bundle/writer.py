@@ -292,10 +292,11 @@ class DataBundleWriter(Writer):
         """Assign each member to the shard with the fewest bytes (the first of equals), back to back in its stream."""
         loads = [(0, number) for number in range(self.shards)]  # (bytes so far, shard), sorted
         for member in members:
-            load, number = loads.pop(0)
-            member.shard, member.offset = number, load
+            load, number = member.offset, member.shard = loads.pop(0)
             insort(loads, (load + member.size, number))
-        self.shards = 1 + max((member.shard for member in members), default=0)  # none stays empty
+        self.shards = 1 + max((member.shard for member in members if member.size), default=0)  # none stays empty
+        for empty in (member for member in members if member.shard >= self.shards):
+            empty.shard = empty.offset = 0
 
     def _plan(self, members: list[_Member]) -> Iterator[_Record]:
         """Yield the records of each shard: one ends when it is full, before a large file, and with its shard."""
@@ -312,8 +313,7 @@ class DataBundleWriter(Writer):
                 while at < member.size:
                     step = min(room, member.size - at)
                     record.pieces.append(_MemberRange(member, at, at + step))
-                    at += step
-                    room -= step
+                    at, room = at + step, room - step
                     if room == 0:
                         yield record
                         record, room = _Record(number, member.offset + at), self.record_size
