@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 import exhume
 from exhume.errors import ExhumeError, OutputExistsError, SourceError, WriterError
 from exhume.findings import Severity
+from exhume.formats.caf.chunk import Chunk
 from exhume.formats.caf.inputs import EMPTY_DIRECTORY, add_tar, add_zip, plan_inputs, write_plan
 from exhume.formats.caf.reader import CafArchive, open_archive
 from exhume.formats.caf.writer import CafWriter, create
@@ -213,6 +214,33 @@ def test_failing_stream_leaves_no_trace(tmp_path: Path) -> None:
         writer.add_bytes("after", b"345")
     assert members(path) == {"before": b"12", "after": b"345"}
     assert list(exhume.verify(path)) == []
+
+
+def test_after_a_chunk_that_could_not_be_completed_there_is_no_archive(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A caller that goes on after the error does not get a chunk without an index."""
+
+    def fail(chunk: Chunk, progress: Any) -> None:
+        chunk.write(b"half of an index")
+        raise SourceError("no space left")
+
+    for add in (
+        lambda writer: writer.add_bytes("b", bytes(200)),
+        lambda writer: writer.add_pieces("b", iter([bytes(90), bytes(60)])),
+        lambda writer: writer.add_stream("b", io.BytesIO(bytes(150)), 150),
+    ):
+        writer = CafWriter(tmp_path / "x.caf", chunk_size=300)
+        writer.add_bytes("a", bytes(100))
+        with monkeypatch.context() as patch:
+            patch.setattr(Chunk, "seal", fail)
+            with pytest.raises(SourceError, match="no space left"):
+                add(writer)
+        with pytest.raises(WriterError, match="the writer is finished"):
+            writer.add_bytes("c", b"c")
+        with pytest.raises(WriterError, match="an earlier chunk could not be completed"):
+            writer.finish()
+        assert list(tmp_path.iterdir()) == []
 
 
 def test_duplicate_names(tmp_path: Path) -> None:

@@ -165,6 +165,15 @@ class MemberName(NamedTuple):
     raw: bytes | None = None
     """The original bytes of a name that is not UTF-8."""
 
+    def wrong_length(self, length: int, got: str) -> WriterError:
+        """The error for a member with more or fewer bytes than announced."""
+        return WriterError(
+            "the announced length is wrong",
+            format="caf",
+            expected=f"{counted(length, 'bytes')} in {shorten(self.text)!r}",
+            actual=got,
+        )
+
 
 def are_plain(names: Sequence[str]) -> bool:
     """Whether all names are short ASCII without anything that an index spells differently: text equals spelling."""

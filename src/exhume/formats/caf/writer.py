@@ -138,6 +138,7 @@ class CafWriter(Writer):
         self._summaries: list[ChunkSummary] = []  # of published chunks
         self._earlier: set[str] = set()  # names in all chunks before the current one
         self._done = False  # finished or aborted
+        self._failed = False  # aborted, because a chunk could not be completed
         self._chunk = self._open_chunk(1)
 
     # -- chunks
@@ -168,13 +169,17 @@ class CafWriter(Writer):
 
     def _roll(self, following: Chunk | None = None) -> Chunk:
         """Close the current chunk; `following`, or a new one, becomes current."""
-        full = self._chunk
-        self._chunk = following or self._next_chunk()
+        full, self._chunk = self._chunk, following or self._next_chunk()
         self._full.append(full)
-        full.seal(self._progress)
-        self._earlier.update(full.files)
-        if self.publish_each:
-            self._publish()
+        try:
+            full.seal(self._progress)
+            self._earlier.update(full.files)
+            if self.publish_each:
+                self._publish()
+        except BaseException:  # the chunk may have a part of its index
+            self._failed = True
+            self.abort()
+            raise
         return self._chunk
 
     def _publish(self) -> None:
@@ -295,12 +300,12 @@ class CafWriter(Writer):
             for piece in pieces:
                 size += len(piece)
                 if length is not None and size > length:
-                    raise _wrong_length(stored, length, f"more than {counted(length, 'bytes')}")
+                    raise stored.wrong_length(length, f"more than {counted(length, 'bytes')}")
                 if length is None and not chunk.fits_at(stored, start, size):
                     chunk, start = self._move_on(chunk, stored, start, size)
                 chunk.write(piece)
             if length is not None and size != length:
-                raise _wrong_length(stored, length, counted(size, "bytes"))
+                raise stored.wrong_length(length, counted(size, "bytes"))
             if length is None and size == 0 and not chunk.fits_at(stored, start, 0):  # empty: the loop did not run
                 chunk, start = self._move_on(chunk, stored, start, 0)
         except BaseException:
@@ -417,7 +422,12 @@ class CafWriter(Writer):
     # -- the end
 
     def finish(self) -> None:
-        """Complete the last chunk and rename every chunk to its name."""
+        """Complete the last chunk and rename every chunk to its name.
+
+        Raises `WriterError` if that failed with an earlier chunk.
+        """
+        if self._failed:
+            raise WriterError("an earlier chunk could not be completed", format="caf")
         if self._done:
             return
         try:
@@ -438,13 +448,3 @@ class CafWriter(Writer):
             self._chunk.abort()
             for chunk in self._full:
                 chunk.abort()
-
-
-def _wrong_length(name: MemberName, length: int, got: str) -> WriterError:
-    """Return the error for a member with more or fewer bytes than announced."""
-    return WriterError(
-        "the announced length is wrong",
-        format="caf",
-        expected=f"{counted(length, 'bytes')} in {shorten(name.text)!r}",
-        actual=got,
-    )
