@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import tempfile
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import exhume
-from exhume.errors import ExhumeError, OutputExistsError, WriterError
+from exhume.errors import ExhumeError, OutputExistsError, SourceError, WriterError
 from exhume.findings import Severity
 from exhume.formats.ark.collection import open_archive
 from exhume.formats.ark.derive import write_snippet
@@ -150,6 +153,40 @@ def small_log(root: Path, **options: Any) -> None:
         second = log.channel("/b", TYPE, REGISTRY, column="other", latched=True)
         for number in range(20):
             (first if number % 2 else second).write(100 + number * 10, message(number, 5))
+
+
+@pytest.mark.parametrize("step", ["write_at", "sync", "close"])
+@pytest.mark.parametrize("descending", [False, True])
+def test_a_log_with_an_incomplete_split_is_never_finished(
+    step: str, descending: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also if the caller goes on after an error of the disk: a log that is finished has every message."""
+    real = getattr(GrowingFile, step)
+    for number in itertools.count():
+        calls = itertools.count()
+
+        def fail(*args: Any, calls: Iterator[int] = calls, number: int = number) -> Any:
+            if next(calls) == number:
+                raise SourceError("no space left")
+            return real(*args)
+
+        root, kept = tmp_path / str(number), []
+        with monkeypatch.context() as patch:
+            patch.setattr(GrowingFile, step, fail)
+            try:
+                with ArkWriter(root, split_items=4) as log:
+                    for time in sorted(range(14), reverse=descending):
+                        with suppress(ExhumeError):
+                            log.channel("/a", TYPE, REGISTRY).write(time, message(time, 3))
+                            kept.append((time, "/a", message(time, 3)))
+                            if time % 3 == 2:
+                                log.flush()
+            except ExhumeError:
+                continue
+        assert read(root) == sorted(kept)
+        if next(calls) < number:  # no call failed
+            break
+    assert number > 3
 
 
 def test_unfinished_log_is_not_taken_for_a_whole_one(tmp_path: Path) -> None:

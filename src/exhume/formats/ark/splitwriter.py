@@ -10,14 +10,14 @@ Spec: ark_log.txt, Split File Format; pre-allocated index and flush order: `docs
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 
-from exhume.errors import SourceError
+from exhume.errors import SourceError, WriterError
 from exhume.formats.ark.assumptions import MINIMUM_SPLIT_SIZE
 from exhume.formats.ark.layout import (
     ENTRY_DTYPE,
@@ -69,6 +69,7 @@ class SplitWriter:
         self._mapped = 0  # mappings in the file
         self._sorted = True  # whether the entries in the file are in time order
         self._last = 0  # the latest time among them
+        self._error: BaseException | None = None  # of the write that failed
         self._file = GrowingFile(path)
         try:
             self._file.write_at(0, build_split_header(SplitHeader(identifier, self._header_area, 0, max_items, (), 0)))
@@ -165,10 +166,27 @@ class SplitWriter:
         if self._pending >= WRITE_BYTES:
             self._write_data()
 
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Write a part of the file in the body; after an error, the file lacks some of it, and all that follows fails.
+
+        Raises `WriterError` after an earlier error.
+        """
+        if self._error is not None:
+            raise WriterError("the split could not be written completely", actual=str(self._error))
+        try:
+            yield
+        except BaseException as error:
+            self._error = error
+            self._free = 0  # it takes no more messages
+            raise
+
     def _write_data(self) -> None:
         """Write the data that was gathered since the last call."""
         if self._parts:
-            self._file.write_at(self._written, self._parts[0] if len(self._parts) == 1 else b"".join(self._parts))
+            with self._writing():
+                data = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
+                self._file.write_at(self._written, data)
             self._written += self._pending
             self._parts.clear()
             self._pending = 0
@@ -177,20 +195,21 @@ class SplitWriter:
         """Write messages, then index entries, then the count; each is on the disk before the next is written.
 
         The entries of one flush are in time order; if they are earlier than those of an earlier flush, only `close`
-        sorts the index as a whole.
+        sorts the index as a whole.  Raises `WriterError` after an error of an earlier call.
         """
-        if not self._times:
-            return
-        self._write_data()
-        self._file.sync()
-        entries = self._take_entries()
-        self._write_mappings()
-        self._file.write_at(self._header_area + self._flushed * ENTRY_SIZE, entries.tobytes())
-        self._file.sync()
-        self._flushed += len(entries)
-        start, end = HEADER_FIELDS.num_indexed_items
-        self._file.write_at(start, self._flushed.to_bytes(end - start, "little"))
-        self._file.sync()
+        with self._writing():
+            if not self._times:
+                return
+            self._write_data()
+            self._file.sync()
+            entries = self._take_entries()
+            self._write_mappings()
+            self._file.write_at(self._header_area + self._flushed * ENTRY_SIZE, entries.tobytes())
+            self._file.sync()
+            self._flushed += len(entries)
+            start, end = HEADER_FIELDS.num_indexed_items
+            self._file.write_at(start, self._flushed.to_bytes(end - start, "little"))
+            self._file.sync()
 
     def _take_entries(self) -> Array:
         """The entries since the last flush, sorted by time (stable)."""
@@ -229,24 +248,29 @@ class SplitWriter:
     def close(self) -> None:
         """Flush, and if messages came out of time order over several flushes, write the sorted index at the end.
 
-        The old index stays valid until the header names the new one.
+        The old index stays valid until the header names the new one.  Raises `WriterError` after an error of an
+        earlier call.
         """
-        self.flush()
-        if not self._sorted:
-            entries = np.concatenate(self._index)
-            entries = entries[np.argsort(entries["timestamp_ns"], kind="stable")]
-            # The new index goes after the messages; then the header names it in one write; then the old one is cleared.
-            self._file.write_at(self._end, entries.tobytes())
-            self._file.sync()
-            at = HEADER_FIELDS
-            places = (at.ofs_index, at.num_indexed_items, at.num_maximum_items)  # back to back
-            fields = zip(places, (self._end, len(entries), len(entries)), strict=True)
-            numbers = b"".join(value.to_bytes(end - start, "little") for (start, end), value in fields)
-            self._file.write_at(at.ofs_index[0], numbers)
-            self._file.sync()
-            self._file.write_at(self._header_area, bytes(self._flushed * ENTRY_SIZE))
-            self._file.sync()
-        self._file.close()
+        with self._writing():
+            self.flush()
+            if not self._sorted:
+                self._write_sorted_index()
+            self._file.close()
+
+    def _write_sorted_index(self) -> None:
+        """Write all entries after the messages; then the header names them in one write; then clear the old index."""
+        entries = np.concatenate(self._index)
+        entries = entries[np.argsort(entries["timestamp_ns"], kind="stable")]
+        self._file.write_at(self._end, entries.tobytes())
+        self._file.sync()
+        at = HEADER_FIELDS
+        places = (at.ofs_index, at.num_indexed_items, at.num_maximum_items)  # back to back
+        fields = zip(places, (self._end, len(entries), len(entries)), strict=True)
+        numbers = b"".join(value.to_bytes(end - start, "little") for (start, end), value in fields)
+        self._file.write_at(at.ofs_index[0], numbers)
+        self._file.sync()
+        self._file.write_at(self._header_area, bytes(self._flushed * ENTRY_SIZE))
+        self._file.sync()
 
     def abandon(self) -> None:
         """Close the file as it is."""

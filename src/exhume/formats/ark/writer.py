@@ -174,8 +174,11 @@ class ColumnWriter:
             self.split.flush()
 
     def close_split(self) -> None:
-        """Finish the current split; the next message begins another."""
-        split, self.split = self.split, None
+        """Finish the current split; the next message begins another.
+
+        A split that cannot be finished stays the current one, so that this fails again: its log is never complete.
+        """
+        split = self.split
         if split is None:
             return
         try:
@@ -183,6 +186,7 @@ class ColumnWriter:
         except BaseException:
             split.abandon()
             raise
+        self.split = None
         if split.count:
             self.closed.append(SplitDeclaration(split.identifier, split.statistics()))
         else:
