@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import exhume
-from exhume.errors import ExhumeError
+from exhume.errors import ExhumeError, SourceError
+from exhume.formats.ark import repair
 from exhume.formats.ark.collection import open_archive
 from exhume.formats.ark.layout import ENTRY_FIELDS, HEADER_FIELDS
 from exhume.formats.ark.reader import ArkArchive
@@ -87,6 +88,23 @@ def test_a_message_that_cannot_be_read_is_left_out(
     report = json.loads(ran.text)
     assert (ran.code, report["lost_messages"], list(report["rebuilt"])) == (3, 1, [log.split_path.name])
     assert Counter(read(Path(report["manifest"]))) == Counter(before[1:])
+
+
+def test_a_repair_that_fails_leaves_no_copies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = Log(tmp_path / "log")
+    raw = bytearray(log.split_path.read_bytes())
+    raw[DATA] ^= 0xFF
+    log.split_path.write_bytes(raw)
+    before = sorted(log.root.rglob("*"))
+
+    def fail(*args: object, **options: object) -> bytes:
+        assert len(list((log.root / "splits").iterdir())) == 2  # the copy is there
+        raise SourceError("no space left")
+
+    monkeypatch.setattr(repair, "derived_file", fail)
+    with pytest.raises(SourceError, match="no space left"):
+        repaired(log.root)
+    assert sorted(log.root.rglob("*")) == before
 
 
 def test_an_object_that_no_column_declares_is_not_mapped(tmp_path: Path) -> None:

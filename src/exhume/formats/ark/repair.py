@@ -10,8 +10,8 @@ sections.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ from exhume.formats.ark.reader import ArkArchive
 from exhume.formats.ark.recover import SplitFile, SplitSurvey, statistics_of, survey_splits
 from exhume.formats.ark.splits import Array, Split
 from exhume.io.output.atomic import AtomicFile
+from exhume.io.output.scratch import discard
 from exhume.io.source import STREAM_CHUNK
 
 
@@ -90,36 +91,48 @@ def repair_log(
     # Reversed twice: the first reference to each split, in order.
     named = {each.identifier: each for each in reversed(log.all_references())}
     references = list(reversed(named.values()))
-    surveyed = survey_splits(log, references, jobs=1)
-    for done, (reference, found) in enumerate(zip(references, surveyed, strict=True)):
-        replaced[reference.identifier] = _new_declaration(reference, found, splits, guids, report)
-        progress(done + 1, len(references), "splits")
-    # The same sections, with mended declarations in place of the old ones.
-    sections = tuple(
-        section._replace(
-            columns=tuple(
-                column._replace(
-                    splits=tuple(
-                        mended
-                        for mended in (
-                            split if replaced[split.identifier] is _UNCHANGED else replaced[split.identifier]
-                            for split in _once(column.splits)
-                        )
-                        if mended is not None
-                    ),
-                )
-                for column in section.columns
-            ),
+    with _all_or_nothing(splits, report):
+        surveyed = survey_splits(log, references, jobs=1)
+        for done, (reference, found) in enumerate(zip(references, surveyed, strict=True)):
+            replaced[reference.identifier] = _new_declaration(reference, found, splits, guids, report)
+            progress(done + 1, len(references), "splits")
+        # The same sections, with mended declarations in place of the old ones.
+        sections = tuple(
+            section._replace(
+                columns=tuple(
+                    column._replace(
+                        splits=tuple(
+                            mended
+                            for mended in (
+                                split if replaced[split.identifier] is _UNCHANGED else replaced[split.identifier]
+                                for split in _once(column.splits)
+                            )
+                            if mended is not None
+                        ),
+                    )
+                    for column in section.columns
+                ),
+            )
+            for section in log.manifest.sections
         )
-        for section in log.manifest.sections
-    )
-    manifest = replace(
-        log.manifest, identifier=fresh, name=log.manifest.name if name is None else name, sections=sections
-    )
-    with AtomicFile(report.path) as file:
-        file.file.write(derived_file(log.loaded, manifest, in_front=0))
+        manifest = replace(
+            log.manifest, identifier=fresh, name=log.manifest.name if name is None else name, sections=sections
+        )
+        with AtomicFile(report.path) as file:
+            file.file.write(derived_file(log.loaded, manifest, in_front=0))
     report.manifest = manifest
     return report
+
+
+@contextmanager
+def _all_or_nothing(folder: Path, report: RepairReport) -> Iterator[None]:
+    """Remove the copies of splits that the body made in `folder` if it fails."""
+    try:
+        yield
+    except BaseException:
+        for identifier in report.rebuilt.values():
+            discard(folder / identifier)
+        raise
 
 
 _UNCHANGED = SplitDeclaration("")
