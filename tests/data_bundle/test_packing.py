@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import exhume
 from exhume.errors import SourceError, WriterError
 from exhume.formats.data_bundle.inputs import add_inputs, walk
 from exhume.formats.data_bundle.reader import DataBundleArchive
@@ -107,3 +108,14 @@ def test_no_shard_is_made_for_files_without_bytes(tmp_path: Path) -> None:
         assert {name: archive.read_member(name) for name in ("a", "b", "c", "d/e")} == {
             "a": b"x", "b": b"", "c": b"", "d/e": b"",
         }  # fmt: skip
+
+
+def test_recoding_keeps_the_alignment(tmp_path: Path) -> None:
+    with DataBundleWriter(tmp_path / "0", compression="zlib", alignment=512) as writer:
+        writer.add("a", b"some bytes" * 9000)
+    for number, codec in enumerate(("none", "snappy", "none", None)):
+        exhume.recode(tmp_path / str(number), tmp_path / str(number + 1), codec=codec)
+        with exhume.open(tmp_path / str(number + 1), format="databundle") as archive:
+            assert archive.config.block_size == 512
+            assert list(archive.verify()) == []
+            assert archive.read_member("a") == b"some bytes" * 9000

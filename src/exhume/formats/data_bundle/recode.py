@@ -49,7 +49,7 @@ def recode(
         settings["record_size"] = config.record_size
     if codec is None and compression == "none":
         settings["raw_packed"] = config.raw_packed
-    if config.block_size and compression != "none":
+    if config.block_size:
         settings["alignment"] = config.block_size
     settings |= options
     with DataBundleWriter(
