@@ -259,6 +259,7 @@ class Chunk:
         self._atomic = AtomicFile(path, overwrite=overwrite)
         self._fd = self._atomic.file.fileno()
         self._buffer: list[bytes | memoryview] = []
+        self._failed = False  # whether buffered bytes were lost by an error
         self._held = 0  # bytes in the buffer
 
     # -- sizes
@@ -334,14 +335,17 @@ class Chunk:
             self.flush()
 
     def flush(self) -> None:
-        """Pass the buffered bytes to the system."""
+        """Pass the buffered bytes to the system.  Raises `WriterError` after an error, which lost some of them."""
+        if self._failed:
+            raise WriterError("the chunk could not be written completely", format="caf")
         if self._held:
             pieces, held = self._buffer, self._held
-            self._buffer, self._held = [], 0
+            self._buffer, self._held, self._failed = [], 0, True
             with naming(self.path):  # an error of the system then names the chunk
                 done = write_pieces(self._fd, pieces) if len(pieces) <= MAX_PIECES else 0
                 if done < held:  # too many pieces, or the system took only a part: the rest is written as one
                     write_all(self._fd, memoryview(b"".join(pieces))[done:])
+            self._failed = False
 
     def copy_from(self, fd: int, size: int, offset: int | None = None) -> int:
         """Append up to `size` bytes of another file, in the kernel where possible; return how many it copied.
@@ -368,6 +372,8 @@ class Chunk:
 
     def take_back(self, start: int) -> None:
         """Remove everything from `start` on, such as a member that could not be read completely."""
+        if self._failed:
+            return  # nothing is made of this chunk any more
         self.flush()
         with naming(self.path):
             os.ftruncate(self._fd, start)

@@ -143,6 +143,7 @@ class ZsWriter(Writer):
         self._buffer: list[bytes] = []  # records of the next data block, from `add`
         self._buffered = 0  # their size in bytes
         self._closed = False
+        self._failed = False  # aborted, because a block could not be written
         keep_freed_memory()  # for the buffers of the blocks, which are allocated and freed again
         self._output = AtomicFile(target, overwrite=overwrite)
         self.name: str = os.fspath(target)
@@ -230,17 +231,22 @@ class ZsWriter(Writer):
         """
         if self._closed:
             raise WriterError("the writer is closed", span=Span(self.name, 0, 0))
-        if len(payload) > LARGEST_BLOCK:
-            raise WriterError(
-                "a block is larger than readers hold in memory by default (limit payload_size)",
-                expected=f"at most {counted(LARGEST_BLOCK, 'bytes')}",
-                actual=counted(len(payload), "bytes"),
-            )
-        if self._jobs == 1:
-            self._put_data(self._encode((payload, stored)))
-            return
-        self._calls.submit((payload, stored))
-        self._drain(2 * self._jobs)  # so many may wait; the others are written
+        try:
+            if len(payload) > LARGEST_BLOCK:
+                raise WriterError(
+                    "a block is larger than readers hold in memory by default (limit payload_size)",
+                    expected=f"at most {counted(LARGEST_BLOCK, 'bytes')}",
+                    actual=counted(len(payload), "bytes"),
+                )
+            if self._jobs == 1:
+                self._put_data(self._encode((payload, stored)))
+                return
+            self._calls.submit((payload, stored))
+            self._drain(2 * self._jobs)  # so many may wait; the others are written
+        except BaseException:  # the block is missing, or a part of it
+            self._failed = True
+            self.abort()
+            raise
 
     def _drain(self, most: int = 0) -> None:
         """Write blocks until at most `most` are waiting."""
@@ -325,8 +331,11 @@ class ZsWriter(Writer):
     def finish(self) -> None:
         """Write index and header, sync, then make the magic number and the name final.
 
-        Raises `WriterError` when no record was added (the format has no empty file).
+        Raises `WriterError` when no record was added (the format has no empty file), or an earlier block could not be
+        written.
         """
+        if self._failed:
+            raise WriterError("an earlier block could not be written", span=Span(self.name, 0, 0))
         if self._closed:
             return
         try:
