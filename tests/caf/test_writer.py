@@ -225,11 +225,12 @@ def test_after_a_chunk_that_could_not_be_completed_there_is_no_archive(
         chunk.write(b"half of an index")
         raise SourceError("no space left")
 
-    for add in (
+    adds: tuple[Callable[[CafWriter], Any], ...] = (
         lambda writer: writer.add_bytes("b", bytes(200)),
         lambda writer: writer.add_pieces("b", iter([bytes(90), bytes(60)])),
         lambda writer: writer.add_stream("b", io.BytesIO(bytes(150)), 150),
-    ):
+    )
+    for add in adds:
         writer = CafWriter(tmp_path / "x.caf", chunk_size=300)
         writer.add_bytes("a", bytes(100))
         with monkeypatch.context() as patch:

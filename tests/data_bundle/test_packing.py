@@ -11,7 +11,7 @@ import exhume
 from exhume.errors import SourceError, WriterError
 from exhume.formats.data_bundle.inputs import add_inputs, walk
 from exhume.formats.data_bundle.reader import DataBundleArchive
-from exhume.formats.data_bundle.writer import DataBundleWriter
+from exhume.formats.data_bundle.writer import CompressionName, DataBundleWriter
 from exhume.io.local import LocalTree
 
 
@@ -113,7 +113,8 @@ def test_no_shard_is_made_for_files_without_bytes(tmp_path: Path) -> None:
 def test_recoding_keeps_the_alignment(tmp_path: Path) -> None:
     with DataBundleWriter(tmp_path / "0", compression="zlib", alignment=512) as writer:
         writer.add("a", b"some bytes" * 9000)
-    for number, codec in enumerate(("none", "snappy", "none", None)):
+    codecs: tuple[CompressionName | None, ...] = ("none", "snappy", "none", None)
+    for number, codec in enumerate(codecs):
         exhume.recode(tmp_path / str(number), tmp_path / str(number + 1), codec=codec)
         with exhume.open(tmp_path / str(number + 1), format="databundle") as archive:
             assert archive.config.block_size == 512
