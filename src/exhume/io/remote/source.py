@@ -349,14 +349,14 @@ class RemoteSource(Source):
         now = identity_of(info)
         other = any(now[key] != value for key, value in self._identity.items() if key in now)
         if info.get("size") != self._size or other:
-            raise self._changed(f"{counted(info.get('size'), 'bytes')} {now}")
+            raise self._changed(_in_words(info.get("size"), now))
 
     def _changed(self, now: str) -> SourceChangedError:
         """Return the error for an object that changed; `now` is its identity or size now."""
         return SourceChangedError(
             "the object changed while it was being read",
             span=Span(self.name, 0, 0),
-            expected=f"{counted(self._size, 'bytes')} {self._identity}",
+            expected=_in_words(self._size, self._identity),
             actual=now,
         )
 
@@ -387,3 +387,8 @@ def _time(info: Mapping[str, Any]) -> datetime | None:
         except (ValueError, OverflowError, OSError):
             continue
     return None
+
+
+def _in_words(size: Any, identity: Mapping[str, Any]) -> str:
+    """The size of an object, and what the server states to identify its version, if anything."""
+    return ", ".join([counted(size, "bytes"), *(f"{key} {value}" for key, value in identity.items())])
