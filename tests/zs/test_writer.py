@@ -256,6 +256,14 @@ def test_crash_leaves_a_file_that_is_reported_unfinished(tmp_path: Path) -> None
         out.add_block([b"x"])
 
 
+def test_no_record_is_added_to_a_file_that_is_finished(tmp_path: Path) -> None:
+    with ZsWriter(tmp_path / "x.zs") as writer:
+        writer.add(b"a")
+    for record in (b"b", b""):
+        with pytest.raises(WriterError, match="the writer is closed"):
+            writer.add(record)
+
+
 def test_finish_and_abort_repeat(tmp_path: Path) -> None:
     out = ZsWriter(tmp_path / "a.zs")
     out.add(b"x")

@@ -165,7 +165,7 @@ class ZsWriter(Writer):
         """Add one record, not smaller than the one before."""
         self._buffer.append(record)
         self._buffered += len(record)
-        if self._buffered >= self.block_size:
+        if self._buffered >= self.block_size or self._closed:
             self._flush_buffer()
 
     def add_records(self, records: Iterable[bytes]) -> None:
