@@ -13,7 +13,7 @@ from unittest.mock import patch
 import pytest
 
 import exhume
-from exhume.errors import ExhumeError, LimitExceededError, SourceError, UnsupportedOperationError
+from exhume.errors import ExhumeError, LimitExceededError, SourceError, Span, UnsupportedOperationError
 from exhume.formats.ark.filters import Filter
 from exhume.formats.ark.manifest import ManifestSection, SplitDeclaration, Statistics
 from exhume.formats.ark.rbuf.layout import NIL
@@ -22,6 +22,7 @@ from exhume.formats.ark.salvage import salvage
 from exhume.formats.ark.splitwriter import SplitWriter
 from exhume.formats.ark.writer import ArkWriter
 from exhume.io.local import FileSource, LocalTree
+from exhume.io.output.atomic import GrowingFile
 from exhume.io.source import BytesSource, Source
 from exhume.limits import Limits
 from exhume.recovery import SalvageMode, SalvageReport, VerifiedBy
@@ -528,6 +529,17 @@ def test_a_disk_that_fails_while_a_split_is_rewritten(log: Log, tmp_path: Path) 
         salvaged(log.root, tmp_path / "out")
     assert left == ["splits"]
     assert [path.name for path in tmp_path.iterdir()] == ["log"]
+
+
+@pytest.mark.parametrize("mode", [SalvageMode.ARCHIVE, SalvageMode.RECORDS])
+def test_a_full_disk_names_the_output(mode: SalvageMode, log: Log, tmp_path: Path) -> None:
+    def fail(self: GrowingFile, offset: int, data: bytes) -> None:
+        raise SourceError("no space left", span=Span(os.fspath(self.path), offset, offset))
+
+    log.poke_entry(0, "len_data", 0)  # the split is written anew
+    with patch.object(GrowingFile, "write_at", fail), pytest.raises(SourceError, match="no space left") as caught:
+        salvaged(log.root, tmp_path / "out", mode=mode)
+    assert caught.value.span == Span(os.fspath(tmp_path / "out"), 0, 0)
 
 
 def test_splits_are_closed(log: Log, tmp_path: Path) -> None:

@@ -278,6 +278,28 @@ def test_a_snippet_of_nothing_is_refused(tmp_path: Path) -> None:
     assert read(whole) == read(tmp_path / "log" / "manifests" / log.manifest.identifier)
 
 
+def test_nothing_is_added_to_a_log_that_is_finished(tmp_path: Path) -> None:
+    with ArkWriter(tmp_path / "log") as log:
+        channel = log.channel("/a", TYPE, REGISTRY)
+        channel.write(1, message(1, 3))
+    for add in (
+        lambda: channel.write(2, message(2, 3)),
+        lambda: log.set_metadata("k", 1),
+        lambda: log.set_metadata_text("k", "1"),
+        lambda: log.column("more"),
+        lambda: log.channel("/b", TYPE, REGISTRY),
+        log.flush,
+    ):
+        with pytest.raises(WriterError, match="the log is finished"):
+            add()
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("-inf"), {1, 2}, [b"bytes"]])
+def test_metadata_that_json_cannot_express_are_refused(value: Any, tmp_path: Path) -> None:
+    with pytest.raises(WriterError, match="metadata that JSON cannot hold"):
+        ArkWriter(tmp_path / "log", metadata={"k": value})
+
+
 def test_roll_over_by_size_and_count(tmp_path: Path) -> None:
     small_log(tmp_path / "items", split_items=3)
     assert len(list((tmp_path / "items/splits").iterdir())) == 8

@@ -50,7 +50,7 @@ from exhume.formats.ark.splitwriter import SplitWriter, header_area
 from exhume.formats.ark.verify import named_splits
 from exhume.io.files import naming, open_input
 from exhume.io.jsonout import dumps
-from exhume.io.output.atomic import AtomicDirectory, AtomicFile
+from exhume.io.output.atomic import AtomicDirectory, AtomicFile, named_after
 from exhume.io.output.scratch import ScratchDirectory
 from exhume.io.output.stream import copy_range
 from exhume.io.parallel import BackgroundRunner
@@ -86,10 +86,10 @@ def salvage(
     reader = _open(source, limits, log)
     report = SalvageReport("ark", str(output))
     if mode is SalvageMode.ARCHIVE:
-        with AtomicDirectory(output) as folder:
+        with AtomicDirectory(output) as folder, named_after(output, folder.temporary):
             _Salvage(reader, folder.temporary, report, progress, jobs).run()
     else:
-        with ScratchDirectory(output) as scratch:
+        with ScratchDirectory(output) as scratch, named_after(output, scratch):
             root = scratch / "log"
             _Salvage(reader, root, report, progress, jobs).run()
             _write_lines(root, output, limits, jobs, report)

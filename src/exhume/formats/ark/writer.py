@@ -292,15 +292,25 @@ class ArkWriter(Writer):
         return dict(self._metadata)
 
     def set_metadata(self, key: str, value: Any) -> None:
-        """Set a metadata entry; the value is stored as JSON text.  Raises `WriterError` if JSON cannot express it."""
+        """Set a metadata entry; the value is stored as JSON text.
+
+        Raises `WriterError` if JSON cannot express it, or the log is finished.
+        """
         try:
-            self._metadata[key] = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+            text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
         except (TypeError, ValueError) as error:
             raise WriterError("metadata that JSON cannot hold", field_path=key, actual=error) from error
+        self.set_metadata_text(key, text)
 
     def set_metadata_text(self, key: str, text: str) -> None:
-        """Set a metadata entry to a string, which is stored unchanged."""
+        """Set a metadata entry to a string, stored unchanged.  Raises `WriterError` when the log is finished."""
+        self._check_open()
         self._metadata[key] = text
+
+    def _check_open(self) -> None:
+        """Raise `WriterError` when the log is finished: what is added then would be in no file."""
+        if self._done:
+            raise WriterError("the log is finished")
 
     def column(
         self,
@@ -315,6 +325,7 @@ class ArkWriter(Writer):
 
         Raises `WriterError` for a name that exists and an unknown compression.
         """
+        self._check_open()
         if name in self._columns:
             raise WriterError("a column of this name exists already", actual=name)
         codec = (self._compression or "none") if compression is None else compression
@@ -379,7 +390,8 @@ class ArkWriter(Writer):
     def _add_channel(
         self, column: ColumnWriter, declaration: ObjectDeclaration, encoder: Encoder | None
     ) -> ChannelWriter:
-        """Declare a channel in a column. Raises `WriterError` if its identifier exists there."""
+        """Declare a channel in a column; raise `WriterError` if its identifier exists there, or the log is finished."""
+        self._check_open()
         if declaration.identifier in column.objects:
             raise WriterError(
                 "a channel of this identifier exists already in the column", actual=declaration.identifier
@@ -405,8 +417,7 @@ class ArkWriter(Writer):
 
     def split_path(self) -> Path:
         """A name for the next split, in a directory that exists.  Raises `WriterError` when the log is finished."""
-        if self._done:
-            raise WriterError("the log is finished")
+        self._check_open()
         self._make_directories()
         path = self.root / "splits" / _checked_guid(self._guids())
         self._splits.append(path)
@@ -444,8 +455,7 @@ class ArkWriter(Writer):
 
         Raises `WriterError` when the log is finished.
         """
-        if self._done:
-            raise WriterError("the log is finished")
+        self._check_open()
         self._make_directories()
         for column in self._columns.values():
             column.flush()

@@ -247,6 +247,17 @@ class AtomicDirectory(_Atomic):
             discard(self.path)
 
 
+@contextlib.contextmanager
+def named_after(output: Path, temporary: Path) -> Iterator[None]:
+    """Let errors of the body that name a file below the directory `temporary` name `output` instead."""
+    try:
+        yield
+    except SourceError as error:
+        if error.span is not None and Path(error.span.source).is_relative_to(temporary):
+            error.span = Span(os.fspath(output), 0, 0)
+        raise
+
+
 class GrowingFile:
     """A new file that is written in place, by position, for formats that must survive a stop at any moment.
 
