@@ -13,6 +13,7 @@ from exhume.formats.data_bundle.inputs import add_inputs, walk
 from exhume.formats.data_bundle.reader import DataBundleArchive
 from exhume.formats.data_bundle.writer import CompressionName, DataBundleWriter
 from exhume.io.local import LocalTree
+from tests.sizes import some
 
 
 @pytest.fixture
@@ -114,7 +115,7 @@ def test_recoding_keeps_the_alignment(tmp_path: Path) -> None:
     with DataBundleWriter(tmp_path / "0", compression="zlib", alignment=512) as writer:
         writer.add("a", b"some bytes" * 9000)
     codecs: tuple[CompressionName | None, ...] = ("none", "snappy", "none", None)
-    for number, codec in enumerate(codecs):
+    for number, codec in some(enumerate(codecs)):
         exhume.recode(tmp_path / str(number), tmp_path / str(number + 1), codec=codec)
         with exhume.open(tmp_path / str(number + 1), format="databundle") as archive:
             assert archive.config.block_size == 512
