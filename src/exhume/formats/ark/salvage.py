@@ -64,7 +64,7 @@ BATCH = 4096
 """Entries of an index that are examined at a time."""
 
 UNUSED = "header, index and unused bytes"
-"""The content of spans of a split that are no messages."""
+"""The content of spans of a split outside of its messages."""
 
 
 def salvage(
