@@ -536,7 +536,7 @@ def test_a_full_disk_names_the_output(mode: SalvageMode, log: Log, tmp_path: Pat
     def fail(self: GrowingFile, offset: int, data: bytes) -> None:
         raise SourceError("no space left", span=Span(os.fspath(self.path), offset, offset))
 
-    log.poke_entry(0, "len_data", 0)  # the split is written anew
+    log.poke_entry(0, "len_data", 0)  # the split is written again
     with patch.object(GrowingFile, "write_at", fail), pytest.raises(SourceError, match="no space left") as caught:
         salvaged(log.root, tmp_path / "out", mode=mode)
     assert caught.value.span == Span(os.fspath(tmp_path / "out"), 0, 0)

@@ -160,7 +160,7 @@ def small_log(root: Path, **options: Any) -> None:
 def test_a_log_with_an_incomplete_split_is_never_finished(
     step: str, descending: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also if the caller goes on after an error of the disk: a log that is finished has every message."""
+    """Also if the caller continues after an error of the disk: a log that is finished has every message."""
     real = getattr(GrowingFile, step)
     for number in itertools.count():
         calls = itertools.count()

@@ -220,7 +220,7 @@ def test_failing_stream_leaves_no_trace(tmp_path: Path) -> None:
 def test_after_a_chunk_that_could_not_be_completed_there_is_no_archive(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A caller that goes on after the error does not get a chunk without an index."""
+    """A caller that continues after the error does not get a chunk without an index."""
 
     def fail(chunk: Chunk, progress: Any) -> None:
         chunk.write(b"half of an index")

@@ -1,4 +1,4 @@
-"""A writer whose disk fails once, and whose caller goes on: it finishes a complete archive, or none."""
+"""A writer whose disk fails once, and whose caller continues: it finishes a complete archive, or none."""
 
 from __future__ import annotations
 

@@ -159,7 +159,7 @@ TASKS = [
     Task("ark", "salvage", "{i}/bad-log -o {o}/made --jsonl"),
     Task("ark", "snippet", "{o}/made", before=_log),
     Task("ark", "snippet", "{i}/log -o {o}/made"),
-    # A copy of a split comes before the manifest that names it: alone it is no log.
+    # A copy of a split comes before the manifest that names it: it is not a log by itself.
     Task("ark", "repair", "{o}/made", before=_bad_log, apart=True),
     Task("caf", "create", "caf {i}/files -o {o}/made --base-dir {i}"),
     Task("caf", "create", "caf {i}/files -o {o}/made --chunk-size 400 --base-dir {i}"),
