@@ -213,18 +213,21 @@ cdef inline bint add(Out* out, const char* text, Py_ssize_t size) noexcept nogil
 cdef bint add_escaped(Out* out, const char* text, Py_ssize_t size) noexcept nogil:
     """Append a string with the escapes of JSON; False when there is no memory."""
     cdef Py_ssize_t at = 0, i, end
+    cdef uint64_t word
     cdef uint8_t byte, how
     cdef char* data
     if not reserve(out, 6 * size):  # the longest escape is \u00xx
         return False
     data = out.data + out.size
     while at < size:
-        end = min(at + 8, size)
-        if end - at == 8 and not needs_escape(text + at, 8):
-            memcpy(data, text + at, 8)
-            data += 8
-            at = end
-            continue
+        end = min(at + <Py_ssize_t>sizeof(word), size)
+        if end - at == sizeof(word):
+            memcpy(&word, text + at, sizeof(word))
+            if not word_needs_escape(word):
+                memcpy(data, &word, sizeof(word))
+                data += sizeof(word)
+                at = end
+                continue
         for i in range(at, end):
             byte = <uint8_t>text[i]
             how = ESCAPE[byte]
