@@ -70,6 +70,11 @@ class Verdict:
     checked: bool = False
     errors: Errors = field(default_factory=dict)
 
+    @property
+    def title(self) -> str:
+        """The name of the language as people write it."""
+        return CHECKS[self.language][0]
+
     def reason(self, error: str) -> str:
         """Why a known failure happens; empty for an unknown one."""
         return next((why for stated, why in KNOWN.get(self.language, ()) if re.search(stated, error)), "")
@@ -230,6 +235,7 @@ def check_python(folder: Path, files: dict[str, str]) -> tuple[str, Errors]:
 
 
 CHECKS: dict[str, tuple[str, Callable[[Path, dict[str, str]], tuple[str, Errors]] | None]] = {
+    # by language: its name in the table, and the check of its generated parsers, if there is one
     "python": ("Python", check_python),
     "javascript": ("JavaScript", check_javascript),
     "java": ("Java", check_java),
@@ -280,7 +286,7 @@ def verdicts(languages: list[str]) -> Iterator[Verdict]:
             files = {file.name: found for file in made if (found := spec_of(file.name, specs)) is not None}
             verdict = Verdict(language, "generated only", len(names) - len(refused[language]))
             verdict.errors = dict(refused[language])
-            check = CHECKS[language][1]
+            _, check = CHECKS[language]
             if check is not None:
                 try:
                     verdict.how, errors = check(folder, files)
@@ -297,11 +303,11 @@ def table(found: list[Verdict], count: int) -> str:
     notes = []
     for verdict in found:
         sound = f"{count - len(verdict.errors)} of {count}" if verdict.checked else "-"
-        lines.append(f"| {CHECKS[verdict.language][0]} | {verdict.generated} of {count} | {sound} | {verdict.how} |")
+        lines.append(f"| {verdict.title} | {verdict.generated} of {count} | {sound} | {verdict.how} |")
         for why in dict.fromkeys(why for errors in verdict.errors.values() for why in map(verdict.reason, errors)):
             specs = (spec for spec in sorted(verdict.errors) if why in map(verdict.reason, verdict.errors[spec]))
             names = ", ".join(f"`{spec}`" for spec in specs)
-            notes.append(f"- {CHECKS[verdict.language][0]}: {why or 'unknown'}. {names}")
+            notes.append(f"- {verdict.title}: {why or 'unknown'}. {names}")
     return "\n".join([*lines, *(["", *notes] if notes else [])])
 
 
@@ -319,7 +325,7 @@ def main(argv: list[str] | None = None) -> int:
             for error in errors:
                 known = verdict.reason(error) != ""
                 bad += not known
-                print(f"{CHECKS[verdict.language][0]}, {spec}: {error}{' (known)' if known else ''}")
+                print(f"{verdict.title}, {spec}: {error}{' (known)' if known else ''}")
     print(table(found, count))
     if options.write:
         blocks.write_block("spec-driven.md", "targets", table(found, count))

@@ -810,7 +810,7 @@ def test_what_is_wrong_is_reported_with_its_line(tmp_path: Path, old: str, new: 
         "size: 1, if: 1 < 2 == true", "size: 1, if: u == 1 == false", "size: '\"\\u41\".length'",
         "size: '\"\\q\".length'",
         "size: '\"\\x41\".length'", "size: 'f\"{e1}\".length'", "size: 'f\"{1.5}\".length'",
-        "size: 'f\"{true}\".length'", "size: '\"\\7777777777\".length'",
+        "size: 'f\"{true}\".length'", "size: '\"\\7777777777\".length'", "size: '\"\\8\".length'",
         "size: 'f\"{u\".length'", "size: 'f\"a.length'", "size: 'f\"{}\".length'",
         "size: '\"a\".substring(0, 1,).length'",
         "type: u1, repeat: null", "size: 1, process: zlib()", "type: t()",

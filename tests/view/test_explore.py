@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import io
 import json
 import threading
 import time
@@ -418,6 +419,16 @@ def test_a_query_that_matches_and_one_that_is_wrong() -> None:
         wrong = requested("api/records?query=((")
         assert wrong.status == 400
         assert json.loads(wrong.body)["message"]
+
+
+def test_a_record_whose_only_key_is_text_is_no_bytes(tmp_path: Path) -> None:
+    with exhume.clps.create(tmp_path / "a.clps") as writer:
+        writer.add_file(io.BytesIO(b'{"text": "one"} {} {"text": "two"}'))
+    with asking(str(tmp_path / "a.clps")) as requested:
+        found = requested.json("records", count=5)
+    at = found["columns"].index("text")
+    assert "record" not in found["columns"]
+    assert sorted(str(row[at]) for row in found["rows"]) == ["None", "one", "two"]
 
 
 def test_the_next_page_continues_where_the_last_ended(monkeypatch: pytest.MonkeyPatch) -> None:

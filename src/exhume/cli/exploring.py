@@ -377,10 +377,10 @@ def _record(item: Any) -> dict[str, Any]:
     The keys are in the item's `record` (or `user`, for KV-IR), unless that is a string or bytes.
     """
     values = dict(jsonable(item))
-    values.pop("target", None)
+    values.pop("target", None)  # the same for all records
     for key in ("record", "user"):
         inner = values.pop(key, None)
-        if isinstance(inner, dict) and not inner.keys() <= {"text", "base64"}:
+        if isinstance(inner, dict) and isinstance(item[key], Mapping):  # bytes are an object in JSON only
             values = inner | {name: one for name, one in values.items() if name not in inner}
         elif inner is not None:
             values = {key: inner, **values}

@@ -78,6 +78,7 @@ def facts_of(path: str) -> dict[str, Any]:
             os.close(fd)
     except (OSError, ValueError) as error:
         return {"error": getattr(error, "strerror", None) or str(error)}
+    # Times in nanoseconds are text: they need more digits than a double has, with which some programs read JSON.
     facts: dict[str, Any] = {"size": size, "sha256": hashed.hexdigest(), "mtime_ns": str(found.st_mtime_ns)}
     facts |= {"atime_ns": str(found.st_atime_ns), "mode": oct(found.st_mode), "xattrs": _xattrs(path)}
     return facts

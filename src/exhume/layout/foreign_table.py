@@ -347,23 +347,20 @@ def _numeric(pa: Any, kind: Kind) -> Any:
 
 
 def _numbers(pa: Any, kind: Kind, values: list[Any]) -> Any:
-    """Return numbers as an Arrow array of their type, else of 64-bit integers or strings; None if none fits.
+    """Return numbers as an Arrow array of their type, else of 64-bit integers or strings.
 
     A computed float may be an integer with more digits than a double has (`x > 0 ? 1.5 : x`), and is a string then.
     """
     type = _numeric(pa, kind)
-    if type is not None and not (isinstance(kind, SimpleKind) and kind.kind == "float" and not kind.size):
+    is_computed_float = isinstance(kind, SimpleKind) and kind.kind == "float" and not kind.size
+    if type is not None and not is_computed_float:
         return pa.array(values, type)
-    makers: tuple[Callable[[], Any], ...] = (
-        *((lambda one=one: pa.array(values, one)) for one in ((pa.int64(), pa.uint64()) if type is None else (type,))),
-        lambda: pa.array([None if one is None else str(one) for one in values], pa.string()),
-    )
-    for make in makers:
+    for one in (pa.int64(), pa.uint64()) if type is None else (type,):
         try:
-            return make()
+            return pa.array(values, one)
         except (OverflowError, pa.ArrowInvalid, pa.ArrowTypeError):
             continue
-    return None
+    return pa.array([None if value is None else str(value) for value in values], pa.string())
 
 
 def _names(pa: Any, names: dict[int, str], values: list[Any]) -> Any:

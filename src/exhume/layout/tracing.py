@@ -59,7 +59,9 @@ class Places(Sequence[dict[str, Any]]):
 
     @property
     def hidden(self) -> bool:
-        """Whether elements have no bytes of their own where they are noted: their fields are elsewhere."""
+        """Whether all elements are empty where they are noted: their fields are instances at positions of their own, so
+        that every element has to be parsed to show it.
+        """
         return not self._width and not self.known and self._even > 0
 
     def end(self, ends: int | None = None, *, even: int = 0, open: bool = False) -> None:

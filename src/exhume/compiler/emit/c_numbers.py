@@ -26,7 +26,10 @@ from exhume.compiler.refusal import UnsupportedError
 
 
 def unique_name(type: Type) -> str:
-    """Return a name for a type that is unique among those of all specifications."""
+    """Return a name for a type that is unique among those of exhume's own specifications: `a::b` becomes `a_b`.
+
+    Should two ever become one, the C compiler refuses the second function.
+    """
     return type.where.replace("::", "_")
 
 

@@ -61,6 +61,7 @@ class ClassEmitter(Statements):
         """Emit statements that set the position of the stream object; return whether it is the structure's own."""
         if self.elsewhere:
             super().sync()
+            return False  # the stream may not be that of the structure
         return self.placed and super().sync()
 
     def at_end(self, at: str, end: str) -> str:

@@ -192,8 +192,11 @@ class Module:
         self.helpers.add(name)
         return f"_{name}" if name in _APART else name
 
-    def outside(self, name: str) -> str:
-        """Return the name of a table of objects that the caller provides, and note that it is imported."""
+    def given_table(self, name: str) -> str:
+        """Return the name of a table of objects that users of the emitted module pass in (`TYPES` or `PROCESS`).
+
+        It is imported from `_given`.
+        """
         self.given.add(name)
         return name
 

@@ -214,7 +214,7 @@ class SingleValue(Values):
         if type.opaque:
             if base is not None and at == "at":
                 self.moved = stop
-            given = [f"{self.module.outside('TYPES')}[{type.id!r}]", *given, *map(self.code, kind.arguments)]
+            given = [f"{self.module.given_table('TYPES')}[{type.id!r}]", *given, *map(self.code, kind.arguments)]
             self.moved = ""
             return f"{self.module.helper('read_outside')}({', '.join(given)})"
         # What readers of the module take beyond that, in this order.

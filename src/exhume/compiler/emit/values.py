@@ -280,7 +280,7 @@ class Values(Rules):
         assert call is not None
         how = call.name
         if how in self.type.root.model.given.process:
-            routine = f"{self.module.outside('PROCESS')}[{how!r}]"
+            routine = f"{self.module.given_table('PROCESS')}[{how!r}]"
             given = "".join(f", {self.code(one)}" for one in call.arguments)
             self.lines.add(f"{into} = {self.module.helper('processed')}({routine}, {into}{given})")
             return

@@ -320,7 +320,8 @@ class WideScan(OutwardScan):
     """Scan of the structure that was read last within this one."""
 
     def _push(self, columns: list[Column], owner: str) -> None:
-        """Emit statements that append values of the field or case `owner` to columns of their own; note those once.
+        """Emit statements that append values of the field or case `owner` to columns of their own, one for each column:
+        `add_x(value)`.  Each column is added to `sets` once.
 
         Raises `UnsupportedError` if another one has columns of the same names.
         """

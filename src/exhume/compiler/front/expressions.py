@@ -427,7 +427,7 @@ def _unescape(text: str) -> str:
         code = found[1]
         if code[0] == "u" and len(code) == 5:
             return chr(int(code[1:], 16))
-        if code.isdigit():
+        if code[0] in "01234567":
             if int(code, 8) > sys.maxunicode:
                 raise UnsupportedError(f"text {text!r}: there is no character {found[0]!r}")
             return chr(int(code, 8))

@@ -401,5 +401,6 @@ def _call_kind(of: Kind, name: str, given: list[Kind]) -> Kind:
     if not method.least <= len(given) <= len(method.takes):
         raise UnsupportedError(f"`{name}()` takes {len(method.takes)} arguments, not {len(given)}")
     for kind, families in zip(given, method.takes, strict=False):
-        demand(kind, families, f"`{name}()` takes {WORDS[next(one for one in WORDS if one in families)]}")
+        word = next(WORDS[one] for one in WORDS if one in families)  # of the first family in the order of `WORDS`
+        demand(kind, families, f"`{name}()` takes {word}")
     return method.returns

@@ -125,7 +125,7 @@ class Model(Specifications):
 
     def imported(self, id: str, importing: Type) -> Type | None:
         """Return the specification `id` that `importing` imports, directly or not; None if it does not."""
-        if self.given.specs.get(id) in self.schemas:
+        if self.given.specs.get(id) in self.schemas:  # a type that the caller has from this specification
             return self.schemas[self.given.specs[id]]
         seen, waiting = {importing.root.id}, [importing.root]
         while waiting:

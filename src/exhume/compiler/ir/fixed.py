@@ -377,7 +377,9 @@ def _total_bits(type: Type) -> int | None:
         if count is None or bits is None:
             return None
         total += count * bits
-    return total if not type.opaque and 0 <= total <= MOST_BITS else None
+    # The caller's own reader decides what an opaque type takes; a constant size may be negative, which readers report.
+    is_fixed = not type.opaque and 0 <= total <= MOST_BITS
+    return total if is_fixed else None
 
 
 def times(field: Field) -> int | None:

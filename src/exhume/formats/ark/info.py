@@ -222,8 +222,10 @@ def _add_up(reader: ArkLog, trust: StatisticsTrust, errors: list[Finding]) -> tu
                 if error.is_reading_failure:
                     raise
                 errors.append(Finding.from_error(error))
-        # Without any statistics every channel of the split is listed, with no messages, as an estimate.
-        for identifier in found if is_exact else found or reference.channels:
+        # For a missing or damaged split, `found` is what the manifest states.  If that is nothing, every channel of the
+        # split is listed, with no messages, as an estimate.
+        listed = found if found or is_exact else reference.channels
+        for identifier in listed:
             total = totals.setdefault((reference.section, reference.column.name, identifier), _Total())
             total.add(found.get(identifier, NOTHING))
             total.is_estimate = total.is_estimate or not is_exact

@@ -87,10 +87,10 @@ def parsed(name: str, content: bytes) -> Any:
 
 
 def unit_records(is_chunk: bool, data: bytes, *, cut: bool = False, limits: Limits = DEFAULT_LIMITS) -> bytes:
-    """The records of the content of a chunk, or those outside of chunks, which are `data` itself.
+    """The records of one unit of a file: of the content of a chunk, or those between chunks, which are `data` itself.
 
-    With `cut`, returns those that can be decompressed.  Raises `FormatError` for a damaged chunk,
-    `UnsupportedFeatureError` for an unknown compression and `LimitExceededError` for one that is too large.
+    With `cut` (the chunk is not complete), returns those that can be decompressed.  Raises `FormatError` for a damaged
+    chunk, `UnsupportedFeatureError` for an unknown compression and `LimitExceededError` for one that is too large.
     """
     if not is_chunk:
         return data

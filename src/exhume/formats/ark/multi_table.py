@@ -114,15 +114,16 @@ def _chosen(
     `owners` has for each cursor, by short identifier, the number of the table.
     """
     at = [0] * len(pieces)  # messages of each piece that were passed
-    taken: list[list[int]] = [[] for _ in pieces]  # entries of each piece that belong to the table
+    chosen: list[list[int]] = [[] for _ in pieces]  # entries of each piece that belong to the table
     places, sources = [], []
     for place, source in enumerate(numbers):
-        here = at[source]
+        entry = at[source]
         at[source] += 1
-        if owners[source][pieces[source].object[here]] == table:
+        short_identifier = pieces[source].object[entry]
+        if owners[source][short_identifier] == table:
             places.append(place)
             sources.append(source)
-            taken[source].append(here)
+            chosen[source].append(entry)
     blocks = [
         IndexBlock(
             array("Q", map(piece.time.__getitem__, mine)),
@@ -133,7 +134,7 @@ def _chosen(
             bytes(map(piece.bad.__getitem__, mine)),
             piece.places,
         )
-        for piece, mine in zip(pieces, taken, strict=True)
+        for piece, mine in zip(pieces, chosen, strict=True)
     ]
     return places, sources, blocks
 

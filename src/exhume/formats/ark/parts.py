@@ -2,6 +2,7 @@
 
 This is the interface that `exhume.parts` uses to share an archive between machines: `plan` names the parts, `items` and
 `table` read one.  A part is a range of `references`, the uses of split files by the manifest, or all (an empty one).
+`tally` is for salvage, which compares the number of messages in its output with those that it wrote.
 """
 
 from __future__ import annotations
@@ -60,14 +61,15 @@ def _restrict(archive: ArkArchive, part: Selection) -> None:
 
 
 def tally(archive: ArkArchive, jobs: int) -> int:
-    """The number of messages in the index of each split, however often the log shows it, and of those without time that
-    salvage keeps next to a log; verification has read the messages.
+    """The number of messages: in the index of each split, however often the log shows it, and without time, as salvage
+    keeps them next to a log.  Indexes are enough, since the output is verified before, which reads the messages.
     """
-    timed = sum(archive.facts(one).item_count for one in {each.identifier for each in archive.references})
+    total = sum(archive.facts(one).item_count for one in {each.identifier for each in archive.references})
     tree = archive.source
     if isinstance(tree, Tree):
         for name in tree.names():
             if name.startswith(f"{UNTIMED}/"):
                 with tree.source(name) as source:
-                    timed += sum(bytes(chunk).count(b"\n") for chunk in source.chunks(0, source.size))
-    return timed
+                    # One line of JSON per message.
+                    total += sum(bytes(chunk).count(b"\n") for chunk in source.chunks(0, source.size))
+    return total

@@ -36,13 +36,20 @@ from exhume.io.output.atomic import GrowingFile
 WRITE_BYTES: Final = 1 << 20
 """Messages are handed to the operating system in chunks of about this size."""
 
+HEADER_STEP: Final = 1024
+"""The size of the header of a split is a multiple of this one."""
+
 MAX_OBJECTS: Final = 256
 """Types of messages in a split: an index entry refers to one by a byte."""
 
 
 def header_area(types: int) -> int:
-    """Bytes reserved for a header with up to `types` mappings, rounded up to a multiple of 1024."""
-    return max(MINIMUM_SPLIT_SIZE, -(-(HEADER_SIZE + MAPPING_SIZE * types) // 1024) * 1024)
+    """Bytes reserved for a header with up to `types` mappings, rounded up to a multiple of `HEADER_STEP`.
+
+    At least `MINIMUM_SPLIT_SIZE`, which is required of the file: a split without messages has nothing else.
+    """
+    steps = -(-(HEADER_SIZE + MAPPING_SIZE * types) // HEADER_STEP)  # rounded up
+    return max(MINIMUM_SPLIT_SIZE, steps * HEADER_STEP)
 
 
 class SplitWriter:

@@ -215,8 +215,8 @@ class CafArchive(MemberArchive):
             self.range_of(name)
         except EntryNotFoundError:
             return False
-        except ExhumeError:  # the range or the index is unusable: only a parsed index can show that it is absent
-            return self._index is None or name in self._index.table
+        except ExhumeError:  # a member with an unusable range is there; an unusable index shows no name to be absent
+            pass
         return True
 
     def entries(self) -> Iterator[Entry]:
@@ -229,13 +229,16 @@ class CafArchive(MemberArchive):
         flaw = index.flaws.get(ordinal)
         if flaw is not None:
             return Entry("file", name, details={"problem": flaw.rule.code, "reason": flaw.rule.title})
-        start, end = index.starts[ordinal], index.ends[ordinal]
-        return Entry("file", name, None, self.source.origin + start, end - start, end - start)
+        return self._stored(name, index.starts[ordinal], index.ends[ordinal])
+
+    def _stored(self, name: str, start: int, end: int) -> Entry:
+        """Return a member at `[start, end)` of the chunk as an entry; it is stored as it is."""
+        size = end - start
+        return Entry("file", name, offset=self.source.origin + start, size=size, stored_size=size)
 
     def stat(self, name: str) -> Entry:
         """One member's entry.  Raises `EntryNotFoundError`, and the rule's error when its range is unusable."""
-        start, end = self.range_of(name)
-        return Entry("file", name, None, self.source.origin + start, end - start, end - start)
+        return self._stored(name, *self.range_of(name))
 
     def range_of(self, name: str) -> tuple[int, int]:
         """The checked half-open range of a member in the chunk.  Raises like `stat`."""

@@ -188,7 +188,8 @@ class ClpIrDecoder:
     def _unit(self, data: bytes, at: int, end: int, base: int, how: int, target: int) -> tuple[Status | None, int]:
         """Decode the unit at `at`; return why decoding stops after it (None: it continues), and the next offset.
 
-        The arguments are those of `run`.  Raises `_StopError` at a malformed token.
+        The arguments are those of `run`.  Raises `_StopError` at a malformed token; a faulty value is returned as the
+        reason.
         """
         tag, number, text, after = _token(data, at, end)
         if tag == Tags.UTC_OFFSET_CHANGE:
@@ -215,13 +216,14 @@ class ClpIrDecoder:
         if not (tag == Tags.TIMESTAMP if self.wide else tag in DELTAS):
             raise _StopError(Status.UNEXPECTED, place)
         fits = self._keep_time(number)
-        matched = self.matched
+        before = self.matched
         fault = self._give(text, variables, how, fits, data[at:place])
         if fault is not None:
             return fault, after
         self.events += 1
         if how & EventForm.OBJECTS:
-            if self.matched == matched:
+            is_chosen = self.matched > before
+            if not is_chosen:
                 return None, after
             self.start, self.end = base + at, base + after
             return Status.FULL, after

@@ -106,7 +106,7 @@ class _Salvage(StreamSalvage[TextUnits]):
         preamble = units.preamble
         try:
             parse_metadata(preamble, self.stream.span(0, preamble.size))
-        except ExhumeError as error:
+        except ExhumeError as error:  # with other faults the metadata can be used
             if error.code in (checks.METADATA_JSON.code, checks.REFERENCE_TIME.code):
                 self.report.notes.append(f"{error.message}: rebuilt")
                 self.report.add_lost("metadata")

@@ -230,10 +230,10 @@ def _is_mixed(pa: Any, item: ArrowField) -> bool:
 
 
 def comparable(archive: TableArchive) -> dict[str, str]:
-    """The columns that KQL compares as their Arrow values compare, and the types of these values.
+    """The columns whose filters can be translated to KQL, since it compares them as Arrow does, and their types.
 
-    That is `integer`, `float`, `boolean`, `text` or `time` (nanoseconds since 1970); columns of mixed types, arrays and
-    the date strings of old archives are not among them.
+    A type is `integer`, `float`, `boolean`, `text` or `time` (nanoseconds since 1970).  Columns of mixed types, arrays
+    and the date strings of old archives are not among them.
     """
     found = {}
     kinds = {

@@ -165,7 +165,7 @@ class SmallTables:
 
 
 def small_tables(archive: TableArchive) -> SmallTables | None:
-    """The tables for the kernel; None where something keeps them from being read, which is reported for each."""
+    """The tables for the kernel; None if they cannot be read: the checks in Python, table by table, report why."""
     with suppress(ExhumeError):
         return SmallTables(archive)
     return None

@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 class BufferedBytes(Protocol):
-    """The bytes of a stream that are in memory, as `Units` has them.
+    """The bytes of a stream that are in memory, as `passes.Units` and `ingest` have them.
 
     Attributes:
         at: Where in the stream the next unit starts.
@@ -40,7 +40,7 @@ class BufferedBytes(Protocol):
     def held(self) -> tuple[bytes, int]: ...
 
     def more(self, at: int) -> bool:
-        """Continue at a later position and read more bytes; False when there are none."""
+        """Drop the bytes before `at`, continue there and read more bytes; False when there are none."""
 
 
 class ResumableUnits(BufferedBytes, Protocol):

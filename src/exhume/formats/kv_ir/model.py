@@ -38,7 +38,7 @@ class OpenStream(Protocol):
 
     @property
     def schema(self) -> str:
-        """Id of the specification."""
+        """Id of the Kaitai specification of the stream, such as `clp_kv_ir`."""
 
     def units(self) -> Units:
         """A new pass over the units."""

@@ -375,10 +375,13 @@ class KvIrDecoder:
         return encoder.LeafValue(keys, node_type, b"%d" % value, int(value))
 
     def _fill(self, leaves: Sequence[list[Leaf]]) -> Status | None:
-        """Add an event as a row of the columns; return the fault, or None."""
+        """Add an event as a row of the columns; return the fault, or None.
+
+        A value that no column takes (None) is decoded too: its faults count.
+        """
         assert self._columns is not None
         row = self._columns.row()
-        for tree, some, space in zip((self.auto, self.user), leaves, (0, 1), strict=True):
+        for tree, some, space in zip((self.auto, self.user), leaves, (0, 1), strict=True):  # as `columns` numbers them
             for node, value in some:
                 column = row.column(space, node)
                 if isinstance(value, _SplitText):

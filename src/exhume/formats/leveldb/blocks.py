@@ -174,8 +174,8 @@ def _stated_size(contents: bytes, *, wide: bool) -> tuple[int, int]:
     """Return (decompressed size, offset at which the codec's bytes begin). `wide`: the size takes 8 bytes, else it is a
     varint.
 
-    Only the version in the footer determines which, and the specification of a block does not know the version. Raises
-    `CodecError`.
+    Read by hand, not by a generated reader: which form it is depends on the version in the footer of the table, which
+    the specification of a block does not know. Raises `CodecError`.
     """
     if wide:
         if len(contents) < 8:

@@ -256,8 +256,9 @@ class Database(LiveDatabase):
     ) -> Iterator[Version]:
         """The version of each key that was current as of `sequence` (None: now), deleted keys left out.
 
-        With `unreferenced`, versions in files that the database no longer uses are included, unless `sequence` is not
-        below the last one of an undamaged manifest.  Compaction drops old versions, so a past state may be incomplete.
+        With `unreferenced`, versions in files that the database no longer uses are included, but if the manifest is
+        undamaged, only for a `sequence` below its last one.  Compaction drops old versions, so that a past state may be
+        incomplete.
         """
         if sequence is not None and self.manifest is not None and not self.manifest.damaged:
             unreferenced = unreferenced and sequence < self.live_state(checks.ignore).last_sequence
@@ -277,8 +278,9 @@ class Database(LiveDatabase):
             known = [one for one in group if one.sequence <= ceiling and one.status not in UNCOMMITTED]
             chain = self._current_chain(known, deletions)
             kept = [one for one in known if one.status is not Status.UNREFERENCED]
-            if 0 < len(kept) < len(known) and not kept[0].sequence:
-                # RocksDB set the number of the last version to 0: when it replaced those in unused files is not known.
+            # RocksDB sets the number of a last version to 0: when it replaced those in unused files is not known then.
+            is_ambiguous = 0 < len(kept) < len(known) and kept[0].sequence == 0
+            if is_ambiguous:
                 chain = self._current_chain(kept, deletions)
                 unused = self._current_chain([one for one in known if one.status is Status.UNREFERENCED], deletions)
                 if sequence is not None and [one.part for one in chain] != [one.part for one in unused]:

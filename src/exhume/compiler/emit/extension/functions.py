@@ -283,7 +283,7 @@ def _uses(node: ast.AST, variable: str) -> int:
 
 
 def _bound(node: ast.FunctionDef) -> list[str]:
-    """Return every variable that a function assigns, in order."""
+    """Return every variable that a function assigns, once, by the forms of assignment that emitted readers have."""
     found: dict[str, None] = {}
     for one in ast.walk(node):
         match one:

@@ -358,7 +358,7 @@ class Compiler:
 
     def _plain_reader(self, each: Field) -> Read:
         """Return the reader of a value that is not optional."""
-        if each.packed_timespec:
+        if each.packed_timespec:  # two numbers whose layout is not documented: kept as bytes
             return raw_reader(assumptions.PACKED_TIMESPEC_SIZE)
         match each.type:
             case "string":

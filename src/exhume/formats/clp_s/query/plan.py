@@ -50,7 +50,10 @@ if TYPE_CHECKING:
     from exhume.formats.clp_s.query.texts import TextQuery, TextSearch
 
     class Searched(Protocol):
-        """The attributes of an archive that planning uses (`reader.ClpSArchive` has them)."""
+        """The attributes of an archive that planning uses (`reader.ClpSArchive` has them).
+
+        `known_tree` and `known_ranges` are those of all records that the archive is a part of, if it is a part.
+        """
 
         @property
         def schema_tree(self) -> SchemaTree: ...

@@ -236,7 +236,8 @@ cdef class ClpsProgram:  # see the class of this name in pykernel.py
             raise MemoryError
         memset(self.ops, 0, (total + 1) * sizeof(Op))
         self._joined_literals(total)
-        # An operation is (kind, values, ...): a second buffer and dictionaries may follow, by kind (see program.py).
+        # An operation is (kind, values), with more by kind (see program.py): (OP_FORMATTED, values, formats),
+        # (OP_STRING, ids, strings), (OP_TEXT, words, variables, log types, strings), (OP_TIME, times, ids, patterns).
         for operation in self.keep:
             kind = operation[0]
             if kind == OP_LITERAL:

@@ -77,6 +77,7 @@ class Streams(Container):
         found = self.packets_of(PacketType.TIMESTAMP_DICTIONARY)
         if not found:
             return TimestampDictionary()
+        # The last packet counts if there is more than one.
         return layout.parse_timestamp_dictionary(found[-1].body, found[-1].span)
 
     @property
