@@ -302,6 +302,24 @@ def test_long_bytes_without_a_name(bundle: Bundle, tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+def test_a_file_without_proof_displaces_no_other(tmp_path: Path) -> None:
+    """Files that are in the directory of those without proof already are other files."""
+    members = {"readme.txt": b"a text", "unproven/f": b"of the bundle"}
+    with exhume.databundle.create(tmp_path / "bundle") as writer:
+        for name, data in members.items():
+            writer.add(name, data)
+    with exhume.open(tmp_path / "bundle") as archive:
+        assert isinstance(archive, DataBundleArchive)
+        meta = archive.rows()["readme.txt"].meta.build()
+    rows = [(1, file_key(name).build(), meta) for name in ("f", "unproven/g")]
+    batch = build_batch(append(tmp_path / "bundle"), rows)
+    (tmp_path / "bundle" / "index" / "000003.log").write_bytes(flip(build_log([batch]), 0))
+    report = salvaged(tmp_path / "bundle", tmp_path / "out", mode=FILES)
+    more = {"unproven/unproven/f": b"a text", "unproven/unproven/g": b"a text"}
+    assert content(tmp_path / "out") == {**members, **more}
+    assert report.lost["names of files"] == 2
+
+
 def test_rows_of_a_damaged_block(written: Path, tmp_path: Path) -> None:
     """A name that no checksum covers is not given back as one: the bytes, proved by their CRC-32C, go elsewhere."""
     key = file_key("f").build()

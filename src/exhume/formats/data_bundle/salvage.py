@@ -125,12 +125,16 @@ def _choose_unproven(found: list[FileVersion], best: dict[str, FileVersion], rep
     A file whose content matches its CRC-32C is kept below `UNPROVEN`: only its name may be wrong.  All other rows,
     those of empty files and directories included, are counted as lost.
     """
+    have = set(best)  # paths with a version that was chosen before
     for entry in found:
-        # Skip deletions, which have no checksum status, and paths with a version that was chosen before.
-        if entry.checksum_status is None or entry.path in best or UNPROVEN + entry.path in best:
+        if entry.checksum_status is None or entry.path in have:  # None: a deletion
             continue
         if entry.checksum_status == "good" and entry.row is not None and entry.row.meta.size:
-            best[UNPROVEN + entry.path] = entry
+            name = UNPROVEN + entry.path
+            while name in best:  # a file of this name is there already
+                name = UNPROVEN + name
+            best[name] = entry
+            have.add(entry.path)
             report.add_lost("names of files")
         else:
             report.add_lost("rows of files")
