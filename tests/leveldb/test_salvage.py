@@ -24,7 +24,7 @@ from exhume.io.tree import MemoryTree
 from exhume.limits import Limits
 from exhume.recovery import SalvageMode, SalvageReport, VerifiedBy
 from exhume.testing.damage import flip
-from tests.leveldb.crafted import build_batch
+from tests.leveldb.crafted import build_batch, fragments
 from tests.leveldb.make_samples import DELETE, PUT, build_database, build_table, edit, write_files
 from tests.leveldb.test_damage import CASES, KEY, LIVE, Files, drop, retable, table_of
 from tests.leveldb.test_ranges import files_of
@@ -317,6 +317,12 @@ def test_filler_of_a_log_is_not_lost(tmp_path: Path) -> None:
         (LOG, 32768, len(log), "recovered", "data"),
     ]
     assert [s.reason for s in report.spans if s.span.start == 32762] == ["filler at the end of a block"]
+    # In a recycled log a header takes four bytes more.
+    first = build_batch(7, [(PUT, b"pad", bytes(32768 - 10 - 11 - BATCH.size - 1 - 4 - 3))])
+    recycled = fragments([(5, first), (5, build_batch(8, [(PUT, b"after", b"1")]))], number=6)
+    assert recycled[32758:32768] == bytes(10)
+    report, rows = salvaged(build_database() | {LOG: recycled}, tmp_path / "recycled")
+    assert (rows[b"after"], dict(report.lost), report.notes) == (b"1", {}, [])
     for hurt in (log[:32767] + b"\1" + log[32768:], log[:32768] + bytes(len(log) - 32768)):
         (tmp_path / "hurt").mkdir(exist_ok=True)
         report = salvage(MemoryTree(build_database() | {LOG: hurt}), tmp_path / "hurt" / str(hurt.count(0)))

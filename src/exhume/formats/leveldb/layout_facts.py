@@ -70,6 +70,8 @@ TIMESTAMP_FRAGMENTS: Final = frozenset(
 """Types of fragments that state how long the timestamps in keys are."""
 NUMBERED_FRAGMENTS: Final = frozenset(one for one in FragmentTypes if "RECYCLABLE" in one.name)
 """Types of fragments that state the number of the log that wrote them."""
+NUMBERED_HEADER: Final = FRAGMENT.size + struct.calcsize(Fragment.format.log_number)
+"""Bytes of the header of such a fragment."""
 MAY_SKIP: Final = 128
 """From here on RocksDB lets a reader skip types that it does not know."""
 

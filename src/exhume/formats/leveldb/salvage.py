@@ -23,7 +23,7 @@ from exhume.formats.leveldb.blobs import BlobFile
 from exhume.formats.leveldb.database import Database
 from exhume.formats.leveldb.files import DbFile
 from exhume.formats.leveldb.forensics import data_handles, find_data_blocks
-from exhume.formats.leveldb.layout_facts import BLOB_HEADER
+from exhume.formats.leveldb.layout_facts import BLOB_HEADER, CHECKED, NUMBERED_FRAGMENTS, NUMBERED_HEADER
 from exhume.formats.leveldb.log import BLOCK, HEADER, LogReader
 from exhume.formats.leveldb.model import Role, Version
 from exhume.formats.leveldb.names import PEBBLE
@@ -225,10 +225,13 @@ def _content(database: Database, file: DbFile) -> tuple[list[Content], Outcome]:
 
 def _filler(source: Source, found: list[Content]) -> Iterator[Content]:
     """Yield the zeros between two records of a log at the end of a 32 KiB block: they are fewer than a fragment's
-    header, so no fragment fits there.
+    header, so no fragment fits there.  The header is longer in a recycled log, as the fragment after them shows.
     """
     for (_, at, *_), (start, *_) in pairwise(found):
-        if 0 < start - at < HEADER and start % BLOCK == 0 and source.is_zero(at, start):
+        if not 0 < start - at < NUMBERED_HEADER or start % BLOCK or not source.is_zero(at, start):
+            continue
+        is_numbered = source.read_at(start + CHECKED, 1)[0] in NUMBERED_FRAGMENTS
+        if start - at < (NUMBERED_HEADER if is_numbered else HEADER):
             yield at, start, Outcome.IGNORED, "filler at the end of a block"
 
 
