@@ -142,11 +142,12 @@ def parse_size(text: str) -> int:
         upper = upper[:-1]
     try:
         number = float(upper) if "." in upper else int(upper)
-    except ValueError:
+        size = int(number * scale)
+    except (ValueError, OverflowError):  # the latter: beyond the range of a double
         raise WriterError(f"not a size: {text!r} (examples: 4096, 384K, 32G)", code="EX-704") from None
     if number < 0:
         raise WriterError(f"not a size: {text!r} is negative", code="EX-704")
-    return int(number * scale)
+    return size
 
 
 DEFAULT_LIMITS = Limits()

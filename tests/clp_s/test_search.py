@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import struct
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -286,6 +288,22 @@ def test_counts_by_time_without_a_time(real_samples: RealSamples, exhume_cli: Ca
     ran = exhume_cli("search", path, "n: *", "--count-by-time", 5)
     assert ran.code == 1
     assert "no timestamp column" in ran.err
+
+
+def test_counts_by_time_of_a_time_that_is_no_number(tmp_path: Path, exhume_cli: Callable[..., Any]) -> None:
+    """Only damage makes one: writers refuse it."""
+    made, stored = tmp_path / "x", tmp_path / "stored"
+    with exhume.create(made, "clp-s", timestamp_key="t", version="0.4.1", retain_float_format=False) as writer:
+        writer.write({"t": 1.5})
+        writer.write({"t": -0.5})
+    assert exhume_cli("search", made, "*", "--count-by-time", 1).text == "-1\t1\n1\t1\n"
+    assert exhume_cli("recode", made, "--stored", "-o", stored).code == 0
+    data, number = stored.read_bytes(), struct.pack("<d", 1.5)
+    assert number in data
+    for wrong in (math.nan, math.inf):
+        stored.write_bytes(data.replace(number, struct.pack("<d", wrong)))
+        found = exhume_cli("search", stored, "*", "--count-by-time", 1)
+        assert (found.code, f"a time is no finite number: {wrong}" in found.err) == (1, True)
 
 
 def test_what_a_projection_leaves_out_is_named(tmp_path: Path, exhume_cli: Callable[..., Any]) -> None:

@@ -145,6 +145,9 @@ def test_limits() -> None:
         32 << 30,
         1024,
     ]
+    for text in ("-0.5", "1.0e400", "1.0e308G"):
+        with pytest.raises(WriterError, match="not a size"):
+            parse_size(text)
 
 
 def test_checksum_check_values() -> None:

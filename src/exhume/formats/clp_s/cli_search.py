@@ -6,9 +6,10 @@ at the end (counts, aggregates) can be combined by `merge`, when each archive wa
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
@@ -358,18 +359,25 @@ def _print_spans(run: Run, query: str, spans: Counter[int], width: int, format: 
 
 
 def times(one: Search, hits: MatchingRows) -> Iterator[int]:
-    """The time of each matching row in milliseconds.  Raises `QueryError` when the archive has no timestamp column."""
+    """The time of each matching row in milliseconds, rounded down.
+
+    Raises `QueryError` when the archive has no timestamp column, or a time is infinite or no number (NaN).
+    """
     column = _time_column(one, hits)
     rows = range(hits.data.num_messages) if hits.rows is None else hits.rows
     if column is None:
         yield from repeat(0, len(rows))
         return
+    values: Iterable[float]
     if column.type == NodeType.DICTIONARY_FLOAT:
-        yield from (int(float(text)) for text in column.strings(rows))
-        return
-    values, scale = column.values, _scale(column)
-    for row in rows:
-        yield int(values[row] // scale)
+        values = map(float, column.strings(rows))
+    else:
+        values = map(column.values.__getitem__, rows)
+    scale = _scale(column)
+    for value in values:
+        if not math.isfinite(value):
+            raise QueryError(f"a time is no finite number: {value}", format="clp-s")
+        yield int(value // scale)
 
 
 def _scale(column: Column) -> int:
