@@ -17,6 +17,8 @@ import pytest
 
 import exhume
 from exhume.formats.ark import mcap_import
+from exhume.formats.ark.mcap_pieces import Declared, JoinedFile, head_piece, message_piece
+from exhume.formats.ark.mcap_records import library
 from exhume.formats.ark.reader import ArkArchive
 from exhume.formats.ark.writer import ArkWriter
 from tests.conftest import Ran
@@ -536,3 +538,21 @@ def test_a_piece_declares_the_channels_that_it_contains(
         assert found == [(f"/c{number % 12}", number, b'{"a":%d}' % number) for number in range(24)]
     before = data[: data.rindex(b"\x0f" + (4).to_bytes(8, "little"))]  # up to the end of the data section
     assert b"/silent" in before
+
+
+def test_a_piece_without_messages_changes_no_times() -> None:
+    """All messages of a piece can be damaged, and skipped."""
+    declared = Declared([], [("t", "json", 0, {})])
+
+    def declare(writer: Any) -> None:
+        writer.add_metadata("about", {})
+        writer.register_channel("t", "json", 0, {})
+
+    out = io.BytesIO()
+    joined = JoinedFile(out, head_piece(declare, "", ""), declared)
+    for rows in ([], [(1, 50, b"{}", 50, 0)], []):
+        joined.add(message_piece(declared, rows))
+    joined.finish()
+    found = library("reader").make_reader(io.BytesIO(out.getvalue())).get_summary()
+    statistics = found.statistics
+    assert (statistics.message_count, statistics.message_start_time, statistics.message_end_time) == (1, 50, 50)

@@ -276,10 +276,11 @@ class JoinedFile:
         total, more = self._summary.statistics, piece.summary.statistics
         for channel, count in more.channel_message_counts.items():
             total.channel_message_counts[channel] = total.channel_message_counts.get(channel, 0) + count
-        if total.message_count:  # without messages, the times of `total` are 0 and mean nothing
-            more.message_start_time = min(total.message_start_time, more.message_start_time)
-            more.message_end_time = max(total.message_end_time, more.message_end_time)
-        total.message_start_time, total.message_end_time = more.message_start_time, more.message_end_time
+        if more.message_count:  # without messages, times are 0 and mean nothing
+            first, last = more.message_start_time, more.message_end_time
+            if total.message_count:
+                first, last = min(first, total.message_start_time), max(last, total.message_end_time)
+            total.message_start_time, total.message_end_time = first, last
         total.message_count += more.message_count
         total.chunk_count += more.chunk_count
         self._put(*piece.data)
