@@ -396,11 +396,11 @@ class Experiment:
                 return 2
             except Exception:  # any error on import kills the mutant
                 return 1
-            recent = {*struct.unpack(f"<{len(self.killers) // 4}I", self.killers)}
-            ordered = sorted(tests, key=lambda number: number not in recent)
+            failed_last = {*struct.unpack(f"<{len(self.killers) // 4}I", self.killers)}
+            ordered = sorted(tests, key=lambda number: number not in failed_last)
             for place, number in enumerate(ordered):
                 test = self.tests[number]
-                signal.setitimer(signal.ITIMER_PROF, 1 + 5 * test.seconds)
+                signal.setitimer(signal.ITIMER_PROF, 1 + 5 * test.seconds)  # SIGPROF ends a child that loops: killed
                 following = self.tests[ordered[place + 1]].item if place + 1 < len(ordered) else None
                 if not passes(test.item, following):
                     with killers.open("ab") as file:

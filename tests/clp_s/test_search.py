@@ -303,7 +303,7 @@ def test_counts_by_time_of_a_time_that_is_no_number(tmp_path: Path, exhume_cli: 
     for wrong in (math.nan, math.inf):
         stored.write_bytes(data.replace(number, struct.pack("<d", wrong)))
         found = exhume_cli("search", stored, "*", "--count-by-time", 1)
-        assert (found.code, f"a time is no finite number: {wrong}" in found.err) == (1, True)
+        assert (found.code, f"a time is not a finite number: {wrong}" in found.err) == (1, True)
 
 
 def test_what_a_projection_leaves_out_is_named(tmp_path: Path, exhume_cli: Callable[..., Any]) -> None:

@@ -251,7 +251,7 @@ def _print_archives(run: Run, image: str, found: list[CarvedArchive], folder: Pa
             archive.verified_by,
             archive.intact_bytes,
             "-" if archive.verdict is CarveVerdict.COMPLETE else f"{archive.confidence:.0%}",
-            "-" if archive.nested_in is None else f"#{archive.nested_in}",
+            "-" if archive.nested_in is None else found[archive.nested_in].offset,
         ]
         for archive in found
     )

@@ -205,7 +205,7 @@ def _size(node: Any) -> str:
 
 
 def field_value(node: Any) -> str:
-    """The value of a field, whole up to `LONGEST`; numbers that identify a format in hexadecimal."""
+    """The value of a field, shortened; integers above 9999 in hexadecimal as well, as they may identify a format."""
     value = node.shown
     if value is None:
         return ""

@@ -66,9 +66,9 @@ def explain_section(
 
     With `whole`, arrays have all elements, otherwise the first ones, and those that touch `marks`.  With a `window` of
     the file, arrays of the stored bytes have only the elements that touch it and one on either side, and those of the
-    payload the first.  A negative `limit`: no fields.  `page` is the path of an array, and the number from which its
-    elements are shown; with `stream`, elements of long arrays are made when they are visited, once.  Checksums of
-    elements that are made later are not computed if there is a reason in `unchecked`.
+    payload the first.  A negative `limit`: no fields, unless there is a `cache`.  `page` is the path of an array, and
+    the number from which its elements are shown; with `stream`, elements of long arrays are made when they are visited,
+    once.  Checksums of elements that are made later are not computed if there is a reason in `unchecked`.
     """
     out = ExplainedSection(section, note=section.note)
     make = partial(
@@ -76,7 +76,7 @@ def explain_section(
         whole=whole,
         marks=marks,
         page=page,
-        finish=lambda child: check_fields(section, child, [], unchecked),
+        finish=lambda child: check_fields(section, child, around=[], unchecked=unchecked),
         lazily=cache is not None or window is not None or (stream and whole),  # elements are made when they are shown
         patience=None if cache is None else cache.patience,
     )
@@ -102,7 +102,7 @@ def explain_section(
     if data is None:
         return out
     size = len(out.data) if out.region is None else out.region.size
-    streamed = stream and (cache is not None or size > PARSED)
+    streamed = stream and (cache is not None or size > PARSED)  # a small payload is kept as a whole
     out.payload_explainer = explainer = make(section.span.in_payload(0, size), stream=streamed)
     out.payload = _read(explainer, section.payload_schema, data, section.payload_args, cache, payload=True)
     out.stopped = out.stopped if explainer.stopped is None else explainer.stopped

@@ -194,11 +194,12 @@ def _element(scan: Scan, type: Type, reader: str, upward: list[str], sized: bool
     if foreign and sized and scan.needs.stream:
         given.append("None")  # the reader makes a stream of the row
     elif not foreign and scan.needs.stream:
-        given.append("self.at[index]")
+        given.append("self.at[index]")  # where the stream of the row begins
     given += attributes
     given += ["run=self._run"] if foreign else []
     call = f"{reader}({', '.join(given)})[0]"
-    if foreign and not sized and type.root.model.moving is not None:  # the stream stays where it is
+    # A specification that uses `_io.pos` keeps the position in the stream object: reading one row must not move it.
+    if foreign and not sized and type.root.model.moving is not None:
         return ["        at = self.io.at", f"        value = {call}", "        self.io.at = at", "        return value"]
     return [f"        return {call}"]
 

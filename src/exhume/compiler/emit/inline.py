@@ -151,6 +151,7 @@ class _Module:
         # From the last to the first, so that the numbers of lines before them stay right.
         for (start, stop), tree in sorted(changed, key=lambda one: -one[0][0]):
             lines[start:stop] = ast.unparse(tree).split("\n")
+        # Constants that came with readers of other modules.
         new = [text for name, text in self.constants.items() if name not in self.names]
         lines[self.head] = f"from ._layout import {', '.join(sorted(self.shared.values()))}"
         lines[self.head + 1 : self.head + 1] = ["import struct", *new] if new else []

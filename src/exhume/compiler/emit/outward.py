@@ -23,7 +23,10 @@ class OutwardScan(Scan):
     lines: Lines
 
     def __init__(self, of: Scan | None, module: Module, type: Type, prefix: str = "") -> None:
-        """Scan rows as `Scan` does; `outer` is the structure around this one within the row, if any."""
+        """Scan rows as `Scan` does.
+
+        `of` is the scan of the structure around this one, if there is one; it becomes `outer` if it is within the row.
+        """
         super().__init__(of, module, type, prefix)
         self.outer: OutwardScan | None = of if isinstance(of, OutwardScan) else None
         self.within: Field | None = None

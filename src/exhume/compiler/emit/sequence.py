@@ -36,7 +36,9 @@ class SequenceReader(Statements):
     """Emits statements that read the fields of a type in sequence.
 
     From the base classes: `counts` (`bit` is always up to date), `loose` (`bit` is, because single bit fields are being
-    read), `traces` (parts read before an error are kept), `bounded` (code of a size that was found to fit the stream).
+    read), `traces` (parts read before an error are kept), `bounded` (code of a size that was found to fit the stream),
+    `charge` (emits that a large field is counted against the budget of a file), `align` (notes that no bits of a byte
+    are unread).
     """
 
     joins_optional = True

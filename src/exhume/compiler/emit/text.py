@@ -306,7 +306,7 @@ def members(values: list[int]) -> str:
 def written_doc(text: str) -> list[str]:
     """Return a string as the lines of a doc string, indented by one level.
 
-    It is wrapped first and escaped then, so that no escape is torn apart.
+    It is cut at `refusal.DOC` characters and wrapped, and then escaped, so that no escape is torn apart.
     """
     lines: list[str] = []
     for number, part in enumerate(text[: refusal.DOC].strip().split("\n\n")):

@@ -128,7 +128,10 @@ def byte_order(kind: Kind) -> bool | str | None:
 
 
 def struct_format(kinds: Sequence[Kind], fields: Sequence[Field] = ()) -> str:
-    """Return the `struct` format of consecutive fields of these kinds; `fields` are needed for the sizes of bytes."""
+    """Return the `struct` format of consecutive fields of these kinds, whose byte order is known and the same for all.
+
+    `fields` are needed for the sizes of bytes.
+    """
     out, order = "", "<"
     for number, kind in enumerate(kinds):
         if isinstance(kind, Integer):

@@ -370,10 +370,11 @@ class RawQuery(Query):
         assert isinstance(cursor, SplitCursor)
         if others or cursor.unpack is not None:
             return None
-        runs = ark_runs(piece.offset, piece.size, 0, UNBOUNDED) or []  # without gaps, however long
+        # Runs without gaps, however long; none if the messages are not in the order of the file.
+        runs = ark_runs(piece.offset, piece.size, 0, UNBOUNDED) or []
         if len(runs) != 1:
             return None
-        start, stop, _, _ = runs[0]
+        start, stop, _, _ = runs[0]  # offsets in the split, and the numbers of its messages
         if ark_total(piece.size) != stop - start:  # messages overlap
             return None
         return cursor.split.source.chunks(start, stop) if stop - start > LARGE else cursor.split.read_runs(runs)

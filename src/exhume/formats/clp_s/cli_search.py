@@ -376,7 +376,7 @@ def times(one: Search, hits: MatchingRows) -> Iterator[int]:
     scale = _scale(column)
     for value in values:
         if not math.isfinite(value):
-            raise QueryError(f"a time is no finite number: {value}", format="clp-s")
+            raise QueryError(f"a time is not a finite number: {value}", format="clp-s")
         yield int(value // scale)
 
 

@@ -366,12 +366,15 @@ class ClpSWriter(Writer):
         self._reject_trailing(events, b"")
 
     def _reject_trailing(self, events: Ingest, piece: bytes) -> None:
-        """Reject bytes after the end of an event stream: raise the error, or count them as a bad record."""
+        """Reject bytes after the end of an event stream: raise the error, or count them as a bad record.
+
+        `piece` is further input, after what `events` has already.
+        """
         error = events.trailing(piece)
         if error is None:
             return
         if self.options.on_error == "fail":
-            raise error
+            raise error  # the stream's own error, which `_refuse` would replace
         assert error.span is not None
         self._refuse(Status.BAD_EVENT, error.span.start, error.span.end, b"", f": {error.message}")
 

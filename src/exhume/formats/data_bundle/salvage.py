@@ -111,6 +111,7 @@ def choose(found: list[FileVersion], report: SalvageReport, *, include_deleted: 
             report.notes.append(f"{path}: an older version (sequence {entry.version.sequence}) was taken")
     for path in sorted(wanted.keys() - best.keys()):
         problem = wanted[path]
+        # Findings report damage; other reasons, such as a limit, are stated here.
         why = f": {problem}" if isinstance(problem, NOT_CHECKED) else ""
         report.add_lost("files")
         report.notes.append(f"{path}: no version can be read{why}")

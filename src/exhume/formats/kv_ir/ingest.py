@@ -81,7 +81,7 @@ class _UncutBytes:
         parts = Gathering(data[at - base :])
         # Read as much again as is held, so that a long unit is examined only a few times until it is complete.
         before, wanted = parts.size, max(1, parts.size)
-        data, self.held = b"", (b"", at)
+        data, self.held = b"", (b"", at)  # only `parts` has the old bytes now
         try:
             while wanted > 0 and (piece := next(self._pieces, b"")):
                 parts.add(piece)

@@ -121,7 +121,7 @@ class Units:
             wanted = max(PIECE, len(self._data))
             if missing > wanted:
                 wanted = missing
-            elif missing > wanted // 2:  # `wanted` is barely enough: read a chunk of what follows, too
+            elif missing > wanted // 2:  # nearly as much: the token and a chunk of what follows, instead of the double
                 wanted = missing + PIECE
         held, self._data, before = Gathering(self._data), b"", len(self._data)
         try:

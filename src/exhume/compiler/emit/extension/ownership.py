@@ -71,6 +71,7 @@ cdef class Elements(list):
     cdef int64_t start, end       # the range of the bytes
 
     def __dealloc__(self):
+        """The objects above count this list as lent: tell them that it is gone."""
         give_back_above(self)
 
     @property

@@ -82,7 +82,9 @@ class Distinct:
     def add_column(self, column: Column, mask: bytes | None, *, has_strings: bool = True) -> None:
         """Add the values of the rows that the mask chooses (None: all).
 
-        `has_strings`: also strings that timestamps print as.  Raises the error of the first row that cannot be decoded.
+        Without `has_strings` (for the smallest and the largest), timestamps count only if they print as numbers.
+
+        Raises the error of the first row that cannot be decoded.
         """
         match column.type:
             case NodeType.INTEGER | NodeType.DELTA_INTEGER | NodeType.FORMATTED_FLOAT:

@@ -235,9 +235,10 @@ def flatten(condition: Condition) -> Condition:
 class _TypeNarrowing:
     """Keeps the types that a literal can be compared with.
 
-    A negated comparison with a string concerns one of the two string types only; every value of the other type differs
-    from it, so existence in that type is an alternative.  As in the native search the alternative is added once for
-    each column within a conjunction: `NOT a: x AND NOT a: y` is false for an `a` with spaces.
+    A negated comparison with a string concerns one of the two string types only (`TEXTS` have spaces, `STRINGS`
+    do not).  Every value of the other type differs from it, so existence in that type is an alternative.  As in the
+    native search the alternative is added once for each column within a conjunction: `NOT a: x AND NOT a: y` is false
+    for an `a` with spaces.
     """
 
     def __init__(self) -> None:

@@ -314,11 +314,12 @@ class Finder:
             place = at.get(name, follows)
             # The section after the last dictionary is that of the streams, `/tables` in the oldest archives.
             after = at.get(names[number + 1] if number + 1 < len(names) else "/0", at.get("/tables"))
-            if self._tree is not None:
+            if self._tree is not None:  # a directory: each section is a file
                 stated_end = place.end
+            elif after is not None and after.start > place.start:
+                stated_end = after.start
             else:
-                stated_end = after.start if after is not None and after.start > place.start else 0
-            # 0: only its content shows where it ends.
+                stated_end = 0  # only its content shows where it ends
             dictionary = self._dictionary(name, place, stated_end)
             found.dictionaries.append(dictionary)
             follows = self._following(dictionary.place)
