@@ -219,10 +219,9 @@ def _frames(archive: TableArchive, place: StoredRange, quick: bool = False) -> I
         place = place.part(DICTIONARY_HEAD)
     if place.size <= 0:
         return
-    keeps = name in DICTIONARIES and not quick
-    if keeps:
+    if name in DICTIONARIES and not quick:
         archive.dictionary_head(archive.file_entry(name))  # over a network: fetch it together with the rest
-    frames = archive.shared_frames(place) if keeps else archive.frames(place)
+    frames = archive.shared_frames(place) if name in DICTIONARIES and not quick else archive.frames(place)
     if frames is not None and frames.is_small:
         with suppress(CodecError):  # reported below
             frames.take()  # decompresses them: the section is sound if that raises nothing
@@ -231,7 +230,7 @@ def _frames(archive: TableArchive, place: StoredRange, quick: bool = False) -> I
         stored = archive.fetched(place)
         whole = zstd.zstd_whole(stored, max_size=archive.limits.payload_size)
         if whole is not None:
-            if keeps:
+            if name in DICTIONARIES and not quick:
                 archive.keep(place, whole)
             return
     yield from check_frames(name, place, archive.limits)

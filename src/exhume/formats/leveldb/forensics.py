@@ -72,8 +72,9 @@ def forensic_items(table: Table, rank: int, report: Report) -> Iterator[list[Ite
     """Yield the entries of each block that can be read and has any; `rank` is that of the table (see `Item`)."""
     last: Item | None = None
     for number, block in enumerate(readable_blocks(table, report)):
-        # The table's rank is above the bits of the block's, which is even (see `Item`, and `log_rank` for the others).
-        items, _ = table.block_items(block, (rank << 33) + 2 * number, report)
+        items, _ = table.block_items(
+            block, (rank << 33) + 2 * number, report
+        )  # even: see `Item`, and `log_rank` for logs
         if items:
             # An entry that is there twice is not disorder.
             if last is not None and last[:2] != items[0][:2] and not table.follows(last, items[0]):
