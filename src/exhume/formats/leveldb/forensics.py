@@ -72,9 +72,7 @@ def forensic_items(table: Table, rank: int, report: Report) -> Iterator[list[Ite
     """Yield the entries of each block that can be read and has any; `rank` is that of the table (see `Item`)."""
     last: Item | None = None
     for number, block in enumerate(readable_blocks(table, report)):
-        items, _ = table.block_items(
-            block, (rank << 33) + 2 * number, report
-        )  # even: see `Item`, and `log_rank` for logs
+        items, _ = table.block_items(block, (rank << 33) + 2 * number, report)  # even, unlike that of `log_rank`
         if items:
             # An entry that is there twice is not disorder.
             if last is not None and last[:2] != items[0][:2] and not table.follows(last, items[0]):
