@@ -423,12 +423,13 @@ def test_a_query_that_matches_and_one_that_is_wrong() -> None:
 
 def test_a_record_whose_only_key_is_text_is_no_bytes(tmp_path: Path) -> None:
     with exhume.clps.create(tmp_path / "a.clps") as writer:
-        writer.add_file(io.BytesIO(b'{"text": "one"} {} {"text": "two"}'))
+        writer.add_file(io.BytesIO(b'{"text": "one"} {} {"text": "two", "user": {"text": "me"}}'))
     with asking(str(tmp_path / "a.clps")) as requested:
         found = requested.json("records", count=5)
-    at = found["columns"].index("text")
-    assert "record" not in found["columns"]
-    assert sorted(str(row[at]) for row in found["rows"]) == ["None", "one", "two"]
+    rows = [dict(zip(found["columns"], row, strict=True)) for row in found["rows"]]
+    assert found["columns"] == ["text", "user"]
+    assert sorted(str(row["text"]) for row in rows) == ["None", "one", "two"]
+    assert [row["user"] for row in rows if row["text"] == "two"] == ["me"]
 
 
 def test_the_next_page_continues_where_the_last_ended(monkeypatch: pytest.MonkeyPatch) -> None:

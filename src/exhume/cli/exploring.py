@@ -376,15 +376,15 @@ def _record(item: Any) -> dict[str, Any]:
 
     The keys are in the item's `record` (or `user`, for KV-IR), unless that is a string or bytes.
     """
-    values = dict(jsonable(item))
+    values: dict[str, Any] = dict(jsonable(item))
     values.pop("target", None)  # the same for all records
-    for key in ("record", "user"):
-        inner = values.pop(key, None)
-        if isinstance(inner, dict) and isinstance(item[key], Mapping):  # bytes are an object in JSON only
-            values = inner | {name: one for name, one in values.items() if name not in inner}
-        elif inner is not None:
-            values = {key: inner, **values}
-    return values
+    key = next((one for one in ("record", "user") if one in values), None)
+    if key is None:
+        return values
+    inner = values.pop(key)
+    if isinstance(item[key], Mapping):  # bytes are an object in JSON only
+        return {**inner, **{name: one for name, one in values.items() if name not in inner}}
+    return values if inner is None else {key: inner, **values}
 
 
 def _table(rows: list[dict[str, Any]], first: int, more: bool, hint: str) -> dict[str, Any]:
