@@ -9,7 +9,7 @@ ORACLES := .venv-oracles/.stamp
 PLUGINS := .venv-plugins/.stamp
 SMALL  := .venv-build/.stamp
 DIST   := .venv-dist/.stamp
-PYX    := $(wildcard src/exhume/native/_kernel*.pyx src/exhume/native/_kernel*.pxi generated/exhume_ksy/fast/_*.pyx generated/exhume_ksy/fast/_*.pxi)
+PYX    := $(wildcard src/exhume/native/*.pyx $(foreach folder,* */* */*/*,src/exhume/$(folder)/*.pxi) generated/exhume_ksy/fast/_*.pyx generated/exhume_ksy/fast/_*.pxi)
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # What runs the tools that need only the standard library: the project's own Python when it is there.
 ANYPY   = $(if $(wildcard $(BIN)/python),$(BIN)/python,$(PYTHON))
