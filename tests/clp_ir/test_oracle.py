@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -125,7 +126,25 @@ def test_the_same_matches(
     choice = choose(texts, begin_ms=begin, end_ms=end, ignore_case=fold, whole=whole)
     with opened(data) as archive:
         matches = [(one.time_ms, one.text) for one in archive.events(choice=choice)]
-    assert matches == [(time, message) for time, message, _ in found]
+    theirs = [(time, message) for time, message, _ in found]
+    if any(re.search(r"\\.+\?", text) for text in texts):  # see `test_a_question_mark_after_an_escape`
+        remaining = iter(matches)
+        assert all(one in remaining for one in theirs)
+    else:
+        assert matches == theirs
+
+
+@pytest.mark.conformance("clp_ffi_py")
+def test_a_question_mark_after_an_escape(oracle: Oracle, tmp_path: Path) -> None:
+    """`clp-ffi-py` takes it for the character itself, unless the escape follows a `*`; it is any character."""
+    data = ours(tmp_path / "ours.clp", [(0, "a\\b"), (0, "a\\?")])
+    for text, expected in (("a\\\\?", ["a\\?"]), ("\\\\?", ["a\\b", "a\\?"])):
+        query = {"texts": [text], "whole": False, "fold": False, "begin": 0, "end": 0}
+        found = oracle.ask(read={"stream": base64.b64encode(data).decode(), "query": query})
+        assert [message for _, message, _ in found] == expected
+        choice = choose([text], begin_ms=0, end_ms=0, ignore_case=False, whole=False)
+        with opened(data) as archive:
+            assert [one.text for one in archive.events(choice=choice)] == ["a\\b", "a\\?"]
 
 
 @pytest.mark.conformance("clp_ffi_py")
