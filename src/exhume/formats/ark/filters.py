@@ -300,7 +300,7 @@ def filter_entries(topic: str, names: Sequence[str]) -> list[str]:
     """
     chosen = list(filter(topic_matcher(topic), names))
     if not chosen:
-        raise WriterError(unmatched([topic], names) or "the log has no channels", actual=topic)
+        raise WriterError(unmatched([topic], names) or f"the log has no channels: {shorten(topic)} matches none")
     if list(filter(_matcher([topic]), names)) == chosen:
         return [topic]
     return [_SPECIAL.sub(r"\\\g<0>", name) for name in chosen]
