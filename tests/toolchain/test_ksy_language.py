@@ -630,6 +630,17 @@ CASES = [
         "a0",
         {"(r.a, [bytes(x) for x in r.b])": (5, [b""])},
     ),
+    Case(  # a terminator and padding are those of the cases only
+        "bytes_of_a_choice_without_a_match",
+        "seq: [{id: a, type: row, repeat: expr, repeat-expr: 2}, {id: k, type: u1},\n"
+        "  {id: z, size-eos: true, terminator: 0, type: *}]\n"
+        "types: {row: {seq: [{id: k, type: u1}, {id: x, size: 3, pad-right: 0, type: *},\n"
+        "  {id: y, size: 3, terminator: 0, type: *}]}, t: {seq: [{id: v, type: u1}]}}".replace(
+            "*", "{switch-on: k, cases: {1: t, 2: str, 3: strz}}"
+        ),
+        "05610000620063" + "02610000620063" + "04640065",
+        {"[(x.x, x.y) for x in r.a], r.z": ([(b"a\0\0", b"b\0c"), ("a", "b")], b"d\0e")},
+    ),
 ]
 each = pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
 
@@ -943,6 +954,18 @@ def test_what_is_no_number_is_within_no_range(tmp_path: Path, valid: str) -> Non
     with pytest.raises(LayoutError) as caught:
         specification.module.One.from_bytes(bytes.fromhex("0000c07f050000c07f"))
     assert (caught.value.path, caught.value.offset) == ("f", 5)
+
+
+@pytest.mark.parametrize("field", ["type: u1", "size: 0", "type: t", "type: u2, repeat: expr, repeat-expr: 0"])
+@pytest.mark.parametrize("stream", ["", "io: s._io, "])
+@pytest.mark.parametrize("pos", ["-1", "~1", "0 - n"])
+def test_a_position_before_the_stream_is_refused(tmp_path: Path, pos: str, stream: str, field: str) -> None:
+    text = "seq: [{id: n, type: u1}, {id: s, size: 2, type: t}]\ntypes: {t: {}}\n"
+    text += f"instances: {{i: {{{stream}pos: {pos}, {field}}}}}"
+    r = compiled(Case("", text, "", {}), tmp_path).read(b"\1\2\3\4")
+    for _ in range(2):
+        with pytest.raises(LayoutError, match="expected a position in the stream, found -"):
+            _ = r.i
 
 
 @pytest.mark.parametrize("field", ["type: u1", "size: 1", "type: t, size-eos: true", "type: strz, encoding: ASCII"])

@@ -282,7 +282,7 @@ class ClassEmitter(Statements):
             if moving:
                 lines.add("resume = io.at")
             lines.add(f"at = io.base + {self._code(without_rest(position), BINDS['+'])}")
-            if not isinstance(position, ex.Literal):
+            if _may_be_negative(position):
                 with lines.block("if at < io.base:"):
                     found = "at - io.base"
                     lines.add(f'raise LayoutError("{field.id}", io.base, end, "a position in the stream", {found})')
@@ -335,7 +335,7 @@ class ClassEmitter(Statements):
         into = self.local(field)
         place = "at" if position == ex.Name("_at") else self._code(without_rest(position), BINDS["+"])
         lines.add(f"at = base + {place}")
-        if not isinstance(position, ex.Literal):
+        if _may_be_negative(position):
             with lines.block("if at < base:"):
                 lines.add(f'raise LayoutError("{field.id}", base, end, "a position in the stream", at - base)')
         if field.repeat and self.module.foreign and bit_order(field.value_kind) is not None:
@@ -343,3 +343,8 @@ class ClassEmitter(Statements):
             lines.add("bit = at * 8")
         self.read_field(field, into)
         self.loose: bool = False
+
+
+def _may_be_negative(position: ex.Expr) -> bool:
+    """Return whether a position may be before the start of its stream: constants of at least 0 are not."""
+    return not (isinstance(position, ex.Literal) and position.value >= 0)

@@ -291,7 +291,7 @@ class SingleValue(Values):
         elif kind == BYTES and base is not None and not coded:
             self.lines.add(f"{into} = view[at:{stop}]")
         elif kind in (BYTES, TEXT):
-            self._read_raw(field, kind, into, path, type_name)
+            self._read_raw(field, kind, into, path, type_name, unmatched=kind == BYTES)
             if base is not None and not self.foreign:  # the caller moves `at` to `stop`, which the bytes decide here
                 self.lines.add(f"{stop} = at")
         elif isinstance(kind, Bits) and self.loose:

@@ -168,14 +168,17 @@ class Values(Rules):
         type_name = field.raw.get("type")
         self._read_raw(field, field.value_kind, into, path, str(type_name))
 
-    def _read_raw(self, field: Field, kind: Kind, into: str, path: str, type_name: str) -> None:
+    def _read_raw(
+        self, field: Field, kind: Kind, into: str, path: str, type_name: str, *, unmatched: bool = False
+    ) -> None:
         """Emit statements that read bytes or text into the variable `into`.
 
         `path` is code for the field's path in errors, `type_name` its type as specified. Bytes end at a terminator,
-        at the end of the stream, or after their size; padding is removed and `process` applied.
+        at the end of the stream, or after their size; padding is removed and `process` applied.  The bytes of a switch
+        of which no case matches (`unmatched`) keep terminator and padding, as with Kaitai's compiler.
         """
         lines = self.lines
-        mark = self._mark(field, type_name)
+        mark = None if unmatched else self._mark(field, type_name)
         # `whole`: the bytes are only decoded, so memory for bytes and text is charged at once: two bytes for each.
         whole = kind == TEXT and "process" not in field.raw
         # `stop` or `size` is where the bytes end, `after` the statement that moves `at` past them: up to a terminator,
@@ -191,7 +194,8 @@ class Values(Rules):
             whole = False
             self.charge("end - at if end > at else 0", path)
             lines.add(f"{into} = view[at:end]")
-            self._cut(field, into, mark)
+            if not unmatched:
+                self._cut(field, into, mark)
             self.cut_out(into)
             after = "at = max(at, end)"
         else:
@@ -199,7 +203,8 @@ class Values(Rules):
             size = stop.removeprefix("at + ")
             self.charge(size if not whole else str(2 * int(size)) if size.isdigit() else f"2 * {size}", path)
             lines.add(f"{into} = view[at : {stop}]")
-            self._cut(field, into, mark)
+            if not unmatched:
+                self._cut(field, into, mark)
             self.cut_out(into)
             after = f"at += {size}"
         if "process" in field.raw:
