@@ -630,6 +630,23 @@ CASES = [
         "a0",
         {"(r.a, [bytes(x) for x in r.b])": (5, [b""])},
     ),
+    Case(
+        "positions_in_instances_that_arguments_request",
+        "seq: [{id: a, type: u1}, {id: b, type: t(j0), repeat: expr, repeat-expr: 2}, {id: c, type: t(j1)},\n"
+        "  {id: d, type: t(j2), size: 2}, {id: e, type: t(j3), process: xor(1), size: 1},\n"
+        "  {id: f, type: {switch-on: a, cases: {1: t(j4)}}}, {id: g, type: u(_root.j5)}, {id: h, type: t(k0)},\n"
+        "  {id: i, type: t(k1), repeat: expr, repeat-expr: 2}, {id: z, type: u1}]\n"
+        "instances: {j0: {value: _io.pos}, j1: {value: _io.pos}, j2: {value: _io.pos}, j3: {value: _io.pos},\n"
+        "  j4: {value: _io.pos}, j5: {value: _io.pos}, j6: {value: _io.pos}, k0: {type: u1}, k1: {type: u2}}\n"
+        "types:\n"
+        "  t: {params: [{id: p, type: s4}], seq: [{id: x, type: u1}]}\n"
+        "  u: {params: [{id: p, type: s4}], seq: [{id: x, type: u1}, {id: y, type: t(_root.j6)}]}",
+        "0102030405060708090a0b0c0d0e0f1011",
+        {
+            "[[x.p for x in r.b], r.c.p, r.d.p, r.e.p, r.f.p, r.g.p, r.g.y.p]": [[1, 1], 3, 6, 7, 7, 8, 9],
+            "[r.h.p, r.h.x, [(x.p, x.x) for x in r.i], r.z]": [11, 12, [(0xE0D, 15), (0xE0D, 16)], 17],
+        },
+    ),
     Case(  # a terminator and padding are those of the cases only
         "bytes_of_a_choice_without_a_match",
         "seq: [{id: a, type: row, repeat: expr, repeat-expr: 2}, {id: k, type: u1},\n"
@@ -954,6 +971,12 @@ def test_what_is_no_number_is_within_no_range(tmp_path: Path, valid: str) -> Non
     with pytest.raises(LayoutError) as caught:
         specification.module.One.from_bytes(bytes.fromhex("0000c07f050000c07f"))
     assert (caught.value.path, caught.value.offset) == ("f", 5)
+
+
+def test_an_argument_that_reads_between_a_size_and_its_bytes_is_refused(tmp_path: Path) -> None:
+    text = "seq: [{id: s, type: t(i), size: 1}]\ninstances: {i: {type: u1}}\ntypes: {t: {params: [{id: p, type: u1}]}}"
+    with pytest.raises(SpecificationError, match="an instance without `pos` as an argument of a structure with a size"):
+        compiled(Case("", text, "", {}), tmp_path)
 
 
 @pytest.mark.parametrize("field", ["type: u1", "size: 0", "type: t", "type: u2, repeat: expr, repeat-expr: 0"])

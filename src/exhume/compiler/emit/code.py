@@ -66,13 +66,29 @@ class Code(CodeContext):
 
         Raises `UnsupportedError` for what is not supported, or grows without end.
         """
+        return self._placed(expr, lambda: self._code(without_rest(expr)))
+
+    def argument(self, expr: ex.Expr, wanted: Kind, what: str) -> str:
+        """Return an argument for a parameter of the kind `wanted` as Python, and emit what has to precede it.
+
+        See `taken`, which raises the same error.
+        """
+        return self._placed(expr, lambda: self.taken(without_rest(expr), wanted, what))
+
+    def _placed(self, expr: ex.Expr, write: Callable[[], str]) -> str:
+        """Return an expression as Python (`write`) for the current position, which instances in it may use or move.
+
+        Raises `UnsupportedError` for what grows without end, or reads from the stream between a size and its bytes.
+        """
         model = self.type.root.model
         placed = model.moving is not None and not isinstance(expr, ex.Literal) and self.sync()
-        code = self._code(without_rest(expr))
+        code = write()
         self.module.written += len(code)
         if len(code) > refusal.EXPRESSION or self.module.written > refusal.EXPRESSIONS_AS_CODE:
             raise UnsupportedError("an expression that grows without end")
         if placed and not model.drifting.isdisjoint(words(expr)):  # an instance in it reads here, and moves the stream
+            if self.moved:
+                raise UnsupportedError("an instance without `pos` as an argument of a structure with a size")
             self.lines.add(f"asked{self.asked} = {code}", "at = io.at")
             if self.loose or self.counts:
                 self.lines.add("bit = at * 8 - io.left" if model.shares else "bit = at * 8")

@@ -237,7 +237,7 @@ class SingleValue(Values):
             self.moved = stop  # arguments see the stream after the structure's bytes
         for param, one in zip(type.params, kind.arguments, strict=True):
             what = f"the parameter {param.id} of {type.where} is"
-            given.append(self.taken(without_rest(one), param.kind, what))
+            given.append(self.argument(one, param.kind, what))
         self.moved: str = ""
         return f"{self.module.name_of(type, type.reader_name)}({', '.join(given)})"
 

@@ -174,8 +174,8 @@ class Values(Rules):
         """Emit statements that read bytes or text into the variable `into`.
 
         `path` is code for the field's path in errors, `type_name` its type as specified. Bytes end at a terminator,
-        at the end of the stream, or after their size; padding is removed and `process` applied.  The bytes of a switch
-        of which no case matches (`unmatched`) keep terminator and padding, as with Kaitai's compiler.
+        at the end of the stream, or after their size; padding is removed and `process` applied.  If no case of
+        a switch matches (`unmatched`), its bytes keep terminator and padding, as with Kaitai's compiler.
         """
         lines = self.lines
         mark = None if unmatched else self._mark(field, type_name)
