@@ -647,6 +647,20 @@ CASES = [
             "[r.h.p, r.h.x, [(x.p, x.x) for x in r.i], r.z]": [11, 12, [(0xE0D, 15), (0xE0D, 16)], 17],
         },
     ),
+    Case(  # only parameters and expressions have such types
+        "structures_named_as_types_without_bytes",
+        "seq: [{id: a, type: any}, {id: b, type: 'p(a, 5)'}, {id: c, type: bool, size: 1}, {id: d, type: struct},\n"
+        "  {id: e, type: {switch-on: a.x, cases: {1: io, 2: bytes}}}, {id: f, type: bytes, repeat: eos}]\n"
+        "types:\n"
+        "  any: {seq: [{id: x, type: u1}]}\n"
+        "  bool: {seq: [{id: x, type: u1}]}\n"
+        "  struct: {seq: [{id: x, type: u1}]}\n"
+        "  io: {seq: [{id: x, type: u1}]}\n"
+        "  bytes: {seq: [{id: x, type: u1}]}\n"
+        "  p: {params: [{id: n, type: any}, {id: m, type: any}], seq: [{id: x, type: u1}]}",
+        "01020304050607",
+        {"[r.a.x, r.b.n.x, r.b.m, r.b.x, r.c.x, r.d.x, r.e.x], [x.x for x in r.f]": ([1, 1, 5, 2, 3, 4, 5], [6, 7])},
+    ),
     Case(  # a terminator and padding are those of the cases only
         "bytes_of_a_choice_without_a_match",
         "seq: [{id: a, type: row, repeat: expr, repeat-expr: 2}, {id: k, type: u1},\n"

@@ -51,7 +51,8 @@ def primitive(name: str, owner: Type, enum: Enum | None = None, *, stored: bool 
     """Return the kind of a built-in type; None for names of structures.
 
     `owner` is the type that it is used in, whose byte order it has if its name states none; `enum` names its values.
-    Raises `UnsupportedError` if the byte order of a `stored` number is not stated.
+    A `stored` value has no type that no bytes have, such as `bool`: that is a name of structures there.  Raises
+    `UnsupportedError` if the byte order of a stored number is not stated.
     """
 
     def big(stated: str | None, otherwise: str | None, size: int) -> bool:
@@ -73,7 +74,17 @@ def primitive(name: str, owner: Type, enum: Enum | None = None, *, stored: bool 
         return Bits(int(found[1]), (found[2] or owner.bit_endian) != "le", enum)
     if name in ("str", "strz"):
         return TEXT
-    return {"bool": BOOL, "bytes": BYTES, "io": STREAM, "struct": SOME_STRUCTURE, "any": UNKNOWN}.get(name)
+    return None if stored else _NEVER_STORED.get(name)
+
+
+_NEVER_STORED: dict[str, Kind] = {
+    "bool": BOOL,
+    "bytes": BYTES,
+    "io": STREAM,
+    "struct": SOME_STRUCTURE,
+    "any": UNKNOWN,
+}
+"""Built-in types of parameters and expressions only."""
 
 
 def family(kind: Kind) -> str:

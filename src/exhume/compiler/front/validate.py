@@ -25,7 +25,7 @@ NAME = re.compile(r"[a-z][a-z0-9_]*", re.ASCII)
 TYPE = re.compile(r"(::)?[a-z][a-z0-9_]*(::[a-z][a-z0-9_]*)*(\[\])?(\s*\(.*\))?", re.ASCII | re.DOTALL)
 ENUM = re.compile(r"[a-z][a-z0-9_]*(::[a-z][a-z0-9_]*)*", re.ASCII)
 # Types that only parameters may have, and those that they may not have; keys of enums are decimal, `0x...` or `0b...`.
-_NOT_OF_FIELDS = re.compile(r"[us]1(le|be)|bytes|bool|io|any|struct|.*\[\]", re.DOTALL)
+_NOT_OF_FIELDS = re.compile(r"[us]1(le|be)|.*\[\]", re.DOTALL)
 _NOT_OF_PARAMETERS = re.compile(r"([usf][1248](le|be)|strz)(\[\])?")
 _ENUM_KEY = re.compile(r"-?[0-9]{1,20}|0x[0-9a-fA-F]{1,16}|0b[01]{1,64}")
 WIDEST = 64
