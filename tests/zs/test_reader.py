@@ -96,6 +96,49 @@ def test_ranges_equal_a_filter(
         )
 
 
+@given(
+    items=st.lists(SMALL, min_size=1, max_size=24).map(sorted),
+    start=st.one_of(st.none(), SMALL),
+    stop=st.one_of(st.none(), SMALL),
+    chance=st.randoms(use_true_random=False),
+)
+@pytest.mark.slow
+def test_ranges_do_not_depend_on_what_an_index_block_refers_to(
+    folder: Path, items: list[bytes], start: bytes | None, stop: bytes | None, chance: random.Random
+) -> None:
+    file = File()
+    # The data blocks, each with the last record before it; one, two or three of their index blocks take them in turns.
+    blocks = [items[at : at + 2] for at in range(0, len(items), 2)]
+    places = [file.data(*block) for block in blocks]
+    before = [b"", *(block[-1] for block in blocks)]
+    groups: dict[int, list[int]] = {}
+    for number in range(len(blocks)):
+        groups.setdefault(chance.randrange(3), []).append(number)
+
+    def keyed(number: int) -> bytes:
+        """The largest or smallest key of a block."""
+        return chance.choice([before[number], blocks[number][0]])
+
+    def equal_in_any_order(found: list[tuple[bytes, tuple[int, int]]]) -> list[tuple[bytes, tuple[int, int]]]:
+        """Index entries by key; those with the same one in any order."""
+        chance.shuffle(found)
+        return sorted(found, key=lambda entry: entry[0])
+
+    tops = []
+    for group in sorted(groups.values()):
+        inner = file.index(1, *equal_in_any_order([(keyed(number), places[number]) for number in group]))
+        tops.append((keyed(group[0]), inner))
+    path = folder / "turns.zs"
+    path.write_bytes(file.finish(file.index(2, *equal_in_any_order(tops))))
+    wanted = expected(items, start, stop, None)
+    with reader(path) as archive:
+        assert list(archive.verify()) == []
+        assert list(archive.records(start, stop)) == wanted
+        assert archive.count(start, stop) == len(wanted)
+        for size in (1, 30, 90):
+            assert [record for part in archive.partitions(size) for record in part.records()] == items
+
+
 @pytest.mark.parametrize("codec", ["none", "deflate", "lzma"])
 def test_samples_contain_the_words(samples: Path, codec: str) -> None:
     with reader(samples / "zs" / f"words-{codec}.zs") as archive:

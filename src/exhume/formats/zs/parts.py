@@ -49,7 +49,8 @@ class _KeyCutter:
     def cut(self, entries: list[IndexEntry], level: int, before: int) -> None:
         """Go through the entries of an index block whose data starts at `before`; descends into large ones.
 
-        An index block is stored after the blocks it refers to, so the bytes of an entry end where its block ends.
+        Writers store an index block after the blocks it refers to, so the bytes of an entry end where its block ends.
+        Where that is not so, parts have other sizes, but the same records.
         """
         for entry in entries:
             end = entry.offset + entry.size
@@ -60,10 +61,17 @@ class _KeyCutter:
                 key = entry.key[:KEY]
                 # An empty key, or one that equals the last bound when it is cut, would make an empty part.
                 last, _ = self.bounds[-1] if self.bounds else (b"", 0)
-                if key > last:
-                    self.bounds.append((key, before))
-                    self._at = before
+                if key > last and (start := self._first_block(entry, level)) > self._at:
+                    self.bounds.append((key, start))
+                    self._at = start
             before = end
+
+    def _first_block(self, entry: IndexEntry, level: int) -> int:
+        """Return the offset of the data block from which on no record is less than an entry's key."""
+        while level > 1:
+            level -= 1
+            entry = self._archive.index.node(entry, level).entries[0]
+        return entry.offset
 
 
 def items(archive: ZsArchive, part: Selection, options: dict[str, Any]) -> Iterator[bytes]:

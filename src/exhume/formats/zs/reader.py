@@ -398,9 +398,8 @@ class ZsArchive(RecordArchive):
         if bounded and sum(entry.size for entry in plan.entries) <= LOOKUP_SIZE:
             yield from self._look_up(plan.entries)
             return
-        # Blocks of equal records may be ordered differently from their entries, so the outermost offsets count.
-        start = min(entry.offset for entry in plan.entries)
-        end = max(entry.offset + entry.size for entry in plan.entries)
+        start = plan.entries[0].offset
+        end = plan.entries[-1].offset + plan.entries[-1].size
         last = end if bounded else self.stop_offset
         # Without a known end, the first read is small, and each further one twice as large.
         ahead = 0 if bounds.high is None or last is not None else max(FIRST_READ_AHEAD, end - start)

@@ -8,8 +8,9 @@ Spec: zs.txt, "Key invariants".
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any, Protocol, TypeVar
 
 from exhume.codecs.passing import ForwardReader
@@ -81,8 +82,8 @@ class IndexNode(NamedTuple):
 class Plan(NamedTuple):
     """Where the records in range are.
 
-    `entries` refer to data blocks in file order; `complete` says that no later block can hold a record in range,
-    otherwise the blocks that follow the last entry have to be examined one by one.
+    `entries` refer to data blocks, by offset; `complete` says that they are all blocks with records in range.
+    Otherwise the blocks that follow the first of them have to be examined one by one.
     """
 
     entries: list[IndexEntry]
@@ -183,30 +184,59 @@ class Index:
         entries = self._file.index_entries(block, payload)
         if not entries:
             raise checks.INDEX_EMPTY.error(span=self._file.span(block))
-        node = IndexNode(block.offset, block.level, [entry.key for entry in entries], entries)
+        keys = [entry.key for entry in entries]
+        if len(set(keys)) < len(keys):  # entries with equal keys may be in any order
+            entries.sort(key=_by_key)
+            keys.sort()
+        node = IndexNode(block.offset, block.level, keys, entries)
         self._cache.put(block.offset, node, len(payload) + ENTRY_COST * len(entries))
         return node
 
     def plan(self, bounds: RecordBounds) -> Plan:
-        """Return the data blocks that can have records in range; only one index block per level is read."""
-        low, high = bounds.low or b"", bounds.high
-        node = self.root()
-        # The key of the nearest index entry after the path that is taken: later blocks have no smaller records.
-        next_key: bytes | None = None
-        while True:
-            # The last child whose key is smaller than `low`: copies of `low` may be at the end of its block, before a
-            # block whose key equals it.
-            first = max(0, bisect_left(node.keys, low) - 1)
-            if node.level == 1:
-                break
-            if first + 1 < len(node.keys):
-                next_key = node.keys[first + 1]
-            node = self.node(node.entries[first], node.level - 1)
+        """Return the data blocks that can have records in range; as a rule, one index block per level is read.
+
+        All records before a block are at most its key, and no record from it on is less.  The specification leaves
+        everything else open: equal keys may be in any order, and the blocks of one index block need not be adjacent.
+        """
+        low = bounds.low or b""
+        root = self.root()
+        nodes = [root]
+        while nodes[0].level > 1:
+            nodes = [
+                self.node(entry, node.level - 1)
+                for node in nodes
+                for entry in node.entries[slice(*_first_children(node.keys, low))]
+            ]
+        keys, entries = nodes[0].keys, nodes[0].entries
+        if len(nodes) > 1:
+            entries = sorted((entry for node in nodes for entry in node.entries), key=_by_key)
+            keys = [entry.key for entry in entries]
+        first, high = _first_children(keys, low)[0], bounds.high
         if high is None:
-            return Plan(node.entries[first:], next_key is None)
-        last = bisect_left(node.keys, high, first)
-        complete = last < len(node.keys) or next_key is None or next_key >= high
-        return Plan(node.entries[first:last], complete)
+            return Plan(entries[first:], complete=False)
+        # The root of level 1 refers to all data blocks.  Otherwise, between blocks that are not adjacent, there may be
+        # some that other index blocks refer to.
+        last = bisect_left(keys, high, first)
+        complete = root.level == 1 or (
+            last < len(keys)
+            and all(one.offset + one.size == other.offset for one, other in pairwise(entries[first : last + 1]))
+        )
+        return Plan(entries[first:last], complete)
+
+
+def _by_key(entry: IndexEntry) -> tuple[bytes, int]:
+    """Return the place of an entry among those of index blocks of level 1; equal keys are ordered as the blocks are."""
+    return entry.key, entry.offset
+
+
+def _first_children(keys: list[bytes], low: bytes) -> tuple[int, int]:
+    """Return the range of the entries of an index block below which the first record not below `low` can be.
+
+    This is the last one whose key is smaller: copies of `low` may be at the end of its block, before a block whose key
+    equals it.  If there is none, it is the first one, or one with the same key.
+    """
+    first = bisect_left(keys, low)
+    return (first - 1, first) if first else (0, bisect_right(keys, keys[0]))
 
 
 LeftOut = Callable[[ExhumeError], object]
