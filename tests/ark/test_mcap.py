@@ -369,6 +369,27 @@ def test_rbuf_messages_have_no_place_for_times(tmp_path: Path, exhume_cli: Cli) 
     assert "publish times" in next(iter(found))
 
 
+@pytest.mark.parametrize(("spelled", "codec"), [("LZ4", "lz4"), ("None", "none"), ("null", "none"), ("", "none")])
+def test_codecs_may_be_spelled_as_in_other_logs(spelled: str, codec: str, tmp_path: Path, exhume_cli: Cli) -> None:
+    """Logs spell the compression types of their columns in either case, and an export keeps the spelling."""
+    from mcap.writer import Writer
+
+    from exhume.formats.ark.rbuf.idl import load_registry
+
+    writer: Any = Writer(str(tmp_path / "x.mcap"))
+    writer.start()
+    registry = load_registry("namespace t; schema A { uint32 a; }").to_json()
+    schema = writer.register_schema("t::A", "rbuf", registry.encode())
+    channel = writer.register_channel("/a", "rbuf", schema, {"ark.compression": spelled})
+    writer.add_message(channel, 1, b"\xd1\1\0\0\0", 1, 0)
+    writer.finish()
+    assert exhume_cli("create", "ark", tmp_path / "x.mcap", "-o", tmp_path / "log").code == 0
+    with exhume.open(tmp_path / "log") as log:
+        assert isinstance(log, ArkArchive)
+        assert [(one.name, one.compression) for one in log.channels()] == [("/a", codec)]
+        assert [message.value for message in log.messages()] == [{"a": 1}]
+
+
 @pytest.mark.parametrize("schema", [b"not a registry", b"\xff\xfe", b"{}", b'{"schemas": 1}'])
 def test_a_channel_that_is_not_rbuf_as_it_claims(schema: bytes, tmp_path: Path, exhume_cli: Cli) -> None:
     """Its messages are kept as bytes, and those of the other channels as they are; a file of the log has all again."""

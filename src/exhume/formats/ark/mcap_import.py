@@ -35,6 +35,7 @@ from exhume.formats.ark.mcap_records import (
     unit_records,
 )
 from exhume.formats.ark.mcap_survey import McapSurvey, Unit, parts, read_attachment, survey
+from exhume.formats.ark.messages import column_codec
 from exhume.formats.ark.parallel_query import map_pieces
 from exhume.formats.ark.rbuf.encoder import encoder_for
 from exhume.formats.ark.rbuf.idl import load_registry
@@ -311,8 +312,14 @@ def _kind_of(found: McapSurvey, number: int, report: ExportReport) -> _Kind:
 
 
 def _compression(log: ArkWriter, metadata: dict[str, str]) -> Any:
-    """The name of a compression, which the log checks; None for none chosen."""
-    return log.compression or metadata.get("ark.compression") or None
+    """The codec that is chosen, else that of the channel's column in the log that was exported; None for neither.
+
+    Raises the error of rule ARK-406 for an unknown one.
+    """
+    if log.compression is not None:
+        return log.compression
+    exported = metadata.get("ark.compression")
+    return None if exported is None else column_codec(exported)
 
 
 def _no_type(kind: _Kind) -> str | None:
