@@ -320,6 +320,21 @@ def test_relative_offsets_are_accepted(bundle: Bundle) -> None:
         assert archive.read_member("f") == b"hello world"
 
 
+def test_compressed_records_without_rows_are_not_content(bundle: Bundle) -> None:
+    """A part of a file has no checksum, so that the bytes of the records would pass for it."""
+    bundle.header = ShardHeader(0, 1, 1000, 16, 3)
+    del bundle.rows[R]
+    path = bundle.build()
+    with exhume.open(path) as archive:
+        assert isinstance(archive, DataBundleArchive)
+        for part in (slice(0, 4), slice(0, None)):
+            with pytest.raises(ExhumeError) as refused:
+                archive.read_member("f", part.start, part.stop)
+            assert refused.value.code == "DBND-315"
+        assert [section.kind.value for section in archive.sections().tiles()][:2] == ["structure", "gap"]
+    assert [f.code for f in exhume.verify(path) if f.severity is Severity.ERROR] == ["DBND-315"]
+
+
 @pytest.mark.slow
 def test_bombs_are_refused(bundle: Bundle) -> None:
     import zlib

@@ -140,6 +140,8 @@ class Content:
                 yield _Extent(at, min(at + EXTENT_BYTES, stop))
             return
         starts = shard.starts
+        if not starts:  # the rows of its records are lost
+            return
         # Indices of the records that begin an extent: after enough bytes or records, and around a large record.
         edges = [0]
         was_large = False

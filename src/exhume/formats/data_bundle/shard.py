@@ -197,8 +197,8 @@ class Shard:
 
     @property
     def is_flat(self) -> bool:
-        """Whether the stream is stored as it is, without records."""
-        return not self.rows
+        """Whether the stream is stored as it is, without records (not: as compressed records whose rows are lost)."""
+        return not self.rows and self.header.compression in (Compression.UNKNOWN, Compression.NONE)
 
     def record_span(self, index: int) -> Span:
         """The stored bytes of a record with their padding (empty for a record of zeros)."""

@@ -236,7 +236,7 @@ class _BundleWalk:
                 if shard is not None:
                     yield from _check_cover(shard, row)
             # Where the last record starts after all files, none uses it.
-            if shard is not None and not shard.is_flat and at < shard.starts[-1]:
+            if shard is not None and shard.rows and at < shard.starts[-1]:
                 yield checks.STREAM_GAP.finding(span=Span(name, 0, 0), actual=f"records from stream byte {at}")
 
     def check_files(self, jobs: int, progress: Progress) -> Iterator[Finding]:
@@ -366,6 +366,8 @@ def _check_cover(shard: Shard, row: FileRow) -> Iterator[Finding]:
         room = shard.source.size - shard.header.data_offset
         if end > room:
             yield checks.FILE_PLACE.finding(row.path, span=where, expected=f"at most {room}", actual=end)
+    elif not shard.rows:
+        yield checks.FILE_PLACE.finding(row.path, span=where, expected="rows of compressed records", actual="none")
     elif row.meta.offset < shard.starts[0]:
         yield checks.FILE_PLACE.finding(
             row.path, span=where, expected=f"at least {shard.starts[0]}", actual=row.meta.offset
