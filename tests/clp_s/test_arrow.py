@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import datetime
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from exhume import clps
 from exhume.errors import EntryNotFoundError, ExhumeError, LimitExceededError
 from exhume.formats.clp_s.read.columns import PrintContext
 from exhume.formats.clp_s.reader import ClpSArchive, open_archive
@@ -62,6 +65,25 @@ def test_mixed_types() -> None:
     )
     table = opened(built).to_arrow().read_all()
     assert table.to_pylist() == [{"a": 7.0, "b": "true"}, {"a": 2.5, "b": "text"}, {"a": None, "b": None}]
+
+
+@pytest.mark.parametrize("options", [{"version": "0.3.1"}, {"retain_float_format": False}])
+@pytest.mark.parametrize("structurize", [False, True])
+def test_floats_in_text_keep_all_digits(tmp_path: Path, options: dict[str, Any], structurize: bool) -> None:
+    """A float whose format is not stored has six decimals in records, but a table has to hold all of it."""
+    floats = [1 / 3, 5e-324, -0.0, 0.0, 1e22, 12.5]
+    target = tmp_path / "floats.clps"
+    with clps.create(target, structurize_arrays=structurize, **options) as writer:
+        for value in floats:
+            writer.write({"mixed": value})
+        writer.write({"mixed": "text"})
+        writer.write({"array": floats})
+    with clps.open(target) as archive:
+        table = archive.to_arrow().read_all()
+    texts = {row["mixed"] for row in table.to_pylist()} - {None}
+    assert texts == {*map(repr, floats), "text"}
+    arrays = [row["array"] for row in table.to_pylist() if row["array"] is not None]
+    assert [list(map(repr, json.loads(array))) for array in arrays] == [list(map(repr, floats))]
 
 
 def text_archive(entry: bytes, word: int = 0) -> Built:

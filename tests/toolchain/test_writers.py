@@ -15,6 +15,7 @@ from exhume.formats.ark.rbuf.layout import guid_of
 from exhume.formats.caf.layout import build_footer
 from exhume.formats.clp_ir import layout as clp_ir
 from exhume.formats.clp_ir import pykernel as clp_ir_events
+from exhume.formats.clp_s import layout_packed
 from exhume.formats.clp_s.write import build as clp_s
 from exhume.formats.data_bundle.layout import FileKey, build_record_key
 from exhume.formats.data_bundle.layout_fields import build
@@ -223,7 +224,7 @@ WAYS: dict[str, Way] = {
     "clp_s_table_metadata": (tables, clp_s.build_table_metadata),
     "clp_s_dictionary_entries": (
         lambda one: ([bytes(each.value) for each in one.entries],),
-        clp_s.build_dictionary,
+        layout_packed.pack_dictionary,
     ),
     "clp_s_metadata": (packets, clp_s.pack_packets),
 }

@@ -60,6 +60,14 @@ WORD_SIZE: Final = ClpColumn.each.rows
 VARIABLE_SIZE: Final = ClpColumn.each.variables
 
 
+def pack_dictionary(entries: Sequence[bytes]) -> bytes:
+    """The payload of a dictionary, without the preceding number of entries.
+
+    Spec: Variable dictionary, Log-type dictionary, Array log-type dictionary.
+    """
+    return b"".join(ENTRY.pack(len(entry)) + entry for entry in entries)
+
+
 def many(format: str, values: Sequence[int]) -> bytes:
     """Pack numbers that have the same `format`, a byte order and a letter."""
     return struct.pack(f"{format[0]}{len(values)}{format[1:]}", *values)

@@ -37,7 +37,6 @@ from exhume.formats.clp_s.salvage_rows import FaultyRows, faulty_rows, mapped, t
 from exhume.formats.clp_s.verify_tables import table_faults
 from exhume.formats.clp_s.write.build import (
     Framing,
-    build_dictionary,
     build_table_metadata,
     in_file,
     joined,
@@ -280,7 +279,7 @@ def _dictionary(dictionary: Dictionary, bare: dict[int, bytes], jobs: int) -> It
             rebuilt = [f"<lost log type {number}>".encode() for number in lost]
         case _:
             rebuilt = [f'["<lost array {number}>"]'.encode() for number in lost]
-    frames = next(Framing().several([joined(dictionary.payload, build_dictionary(rebuilt))], jobs))
+    frames = next(Framing().several([joined(dictionary.payload, packed.pack_dictionary(rebuilt))], jobs))
     return itertools.chain([packed.NUM_ENTRIES.pack(dictionary.count)], frames)
 
 

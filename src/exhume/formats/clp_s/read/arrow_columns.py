@@ -318,7 +318,7 @@ class ColumnMaker:
             program, owners = run_program(piece.part, piece.run)
         else:
             owners = [piece.column.spec.index]
-            program = ClpsProgram([piece.column.operation(raw=True)], data.num_messages)
+            program = ClpsProgram([piece.column.operation(raw=True, exact=True)], data.num_messages)
         if isinstance(rows, range):
             text, ends, fault = program.spans(rows.start, rows.stop)
             sizes = None if fault is not None else np.diff(np.frombuffer(ends, np.int64))
@@ -339,7 +339,7 @@ def run_program(part: TablePart, node: int) -> tuple[ClpsProgram, list[int]]:
     """
     data = part.data
     tokens = [Token(Kind.ARRAY), *data.layout.runs[node], CLOSE]
-    ops, owners = operations(tokens, data.column_at, complete=True)
+    ops, owners = operations(tokens, data.column_at, complete=True, exact=True)
     # `operations` ends a record with a newline, but this is a value.
     ops[-1] = (ops[-1][0], ops[-1][1][:-1])  # type: ignore[index]
     return ClpsProgram(ops, data.num_messages), owners

@@ -8,6 +8,7 @@ for all rows.  Times are epochs with the id of the timestamp pattern that prints
 from __future__ import annotations
 
 import threading
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 
@@ -15,6 +16,7 @@ from exhume.counts import counted
 from exhume.errors import ExhumeError, Span
 from exhume.formats.clp_s import checks
 from exhume.formats.clp_s.layout import Header, NodeType, type_name
+from exhume.formats.clp_s.layout_packed import pack_dictionary
 from exhume.formats.clp_s.layout_schemas import ColumnSpec
 from exhume.formats.clp_s.layout_table import (
     CLP_S_TABLE_COLUMNS,
@@ -296,17 +298,18 @@ class Column:
         assert isinstance(self.stored, ClpColumn)
         return self.stored.variables
 
-    def operation(self, *, raw: bool = False) -> tuple[object, ...]:
+    def operation(self, *, raw: bool = False, exact: bool = False) -> tuple[object, ...]:
         """The kernel operation that prints this column's value; `raw`: string content without JSON escapes.
 
-        It is (kind, values, ...) as in the table of `program`.  Quotes around strings are not part of it.
+        It is (kind, values, ...) as in the table of `program`.  Quotes around strings are not part of it.  `exact`:
+        floats whose format is not stored have as many digits as identify them, not six decimals.
         """
         stored = self.stored
         match stored:  # types that need no dictionary, which is not read for them
             case IntegerColumn():
                 return (kernel.INTEGER, self.integers)
             case FloatColumn():
-                return (kernel.FLOAT, stored.values)
+                return _shortest(stored.values) if exact else (kernel.FLOAT, stored.values)
             case FormattedFloatColumn():
                 return (kernel.FORMATTED, stored.values, stored.formats)
             case BooleanColumn():
@@ -423,6 +426,14 @@ class Column:
                 epoch = self.values[row]
                 # BAD_PATTERN or BAD_TIME: the patterns know which problem it is.
                 return texts.patterns.failure(self.pattern_ids[row], epoch, row_span)
+
+
+def _shortest(values: memoryview[Any]) -> tuple[object, ...]:
+    """Return the kernel operation that prints floats (float64) with as few digits as identify them."""
+    numbers: dict[str, int] = {}  # each text and its number; texts, as 0.0 and -0.0 are equal
+    ids = array("Q", (numbers.setdefault(repr(value), len(numbers)) for value in values))
+    texts = pack_dictionary([text.encode() for text in numbers])
+    return (kernel.STRING, memoryview(ids), ClpsStrings(texts, len(numbers)))
 
 
 def parse_json(text: bytes) -> Any:

@@ -27,12 +27,13 @@ _CLOSERS = {Kind.OBJECT: b"}", Kind.ARRAY: b"]"}
 
 
 def operations(
-    tokens: Sequence[Token], column_at: Callable[[int], Column], *, complete: bool
+    tokens: Sequence[Token], column_at: Callable[[int], Column], *, complete: bool, exact: bool = False
 ) -> tuple[list[tuple[object, ...]], list[int]]:
     """Return kernel operations that print one record and a newline, and for each the index of its column (-1: a
     literal).
 
-    `column_at` returns a column by its index; `complete`: print the empty keys that upstream leaves out, too.
+    `column_at` returns a column by its index; `complete`: print the empty keys that upstream leaves out, too; `exact`:
+    print floats with all their digits, see `Column.operation`.
     """
     ops: list[tuple[object, ...]] = []
     owners: list[int] = []
@@ -60,7 +61,7 @@ def operations(
             column = column_at(token.column)
             if column.quoted:
                 literal += b'"'
-            ops += [(LITERAL, bytes(literal)), column.operation()]
+            ops += [(LITERAL, bytes(literal)), column.operation(exact=exact)]
             owners += [-1, token.column]
             # The closing quote begins the text after the value.
             literal = bytearray(b'"' if column.quoted else b"")

@@ -170,14 +170,6 @@ def build_table_metadata(streams: Sequence[tuple[int, int]], tables: Iterable[tu
     return b"".join((*of_streams, packed.pack_table_heads(len(of_tables)), *of_tables))
 
 
-def build_dictionary(entries: Sequence[bytes]) -> bytes:
-    """The payload of a dictionary, without the preceding number of entries.
-
-    Spec: Variable dictionary, Log-type dictionary, Array log-type dictionary.
-    """
-    return b"".join(packed.ENTRY.pack(len(entry)) + entry for entry in entries)
-
-
 Piece = tuple[str, Iterable[bytes]]
 """A section: its name, and its stored bytes in chunks."""
 

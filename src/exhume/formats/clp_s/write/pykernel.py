@@ -31,8 +31,8 @@ from exhume.formats.clp_s.layout_packed import (
     VARIABLE_SIZE,
     WORD_SIZE,
     ClpWord,
+    pack_dictionary,
 )
-from exhume.formats.clp_s.write.build import build_dictionary
 from exhume.formats.clp_s.write.encoder import LeafValue, ResolveTimestamp, double_bits
 from exhume.formats.clp_s.write.jsonscan import Kind, ScanError, Scanner, Token, fits_integer
 from exhume.formats.clp_s.write.status import Status
@@ -591,7 +591,7 @@ class ClpsEncoder:
 
     def entries(self, which: int, start: int, stop: int) -> bytes:
         """See `Encoder.entries`."""
-        return build_dictionary(list(self._dictionaries[which]))[start:stop]
+        return pack_dictionary(list(self._dictionaries[which]))[start:stop]
 
     def num_schemas(self) -> int:
         """See `Encoder.num_schemas`."""
