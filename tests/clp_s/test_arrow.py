@@ -11,6 +11,7 @@ import pytest
 
 from exhume import clps
 from exhume.errors import EntryNotFoundError, ExhumeError, LimitExceededError
+from exhume.formats.clp_s.export import export_jsonl
 from exhume.formats.clp_s.read.columns import PrintContext
 from exhume.formats.clp_s.reader import ClpSArchive, open_archive
 from exhume.io.source import BytesSource
@@ -272,3 +273,33 @@ def test_a_value_of_a_map_that_cannot_be_decoded(before: int) -> None:
     assert maps(pa.Table.from_batches([next(reader)])) == [{"a": 5}] * before
     with pytest.raises(ExhumeError, match="CLPS"):
         next(reader)
+
+
+@pytest.mark.parametrize("structurize", [False, True])
+def test_json_lines_take_the_names_of_the_columns(tmp_path: Path, structurize: bool) -> None:
+    """Every column of a table can be exported as JSON lines, by the same name, and has the same values there."""
+    records: list[dict[str, Any]] = [
+        {"@t": 1, "": 5, "c.d": {"": 2, "\\": True}, "$p": {"q": "x"}, "é": [1, {"k": "y z"}], "l\n": 7},
+        {"é": "text", "a": {"b": 1.5}},
+    ]
+    with clps.create(tmp_path / "names.clps", structurize_arrays=structurize) as writer:
+        for record in records:
+            writer.write(record)
+    with clps.open(tmp_path / "names.clps") as archive:
+        table = archive.to_arrow().read_all()
+        assert set(table.schema.names) == {"@t", "", "c\\.d.", "c\\.d.\\\\", "$p.q", "é", "l\n", "a.b"}
+        for place, name in enumerate(table.schema.names):
+            out = tmp_path / "column.jsonl"
+            export_jsonl(archive, str(out), columns=[name], overwrite=True)
+            printed = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
+            values = table.column(place).to_pylist()
+            assert [bool(line) for line in printed] == [value is not None for value in values], name
+
+
+def test_json_lines_have_the_auto_generated_keys_that_are_named(samples: Path, tmp_path: Path) -> None:
+    with clps.open(samples / "real/kv_ir/logger-0.clps") as archive:
+        values = archive.to_arrow(columns=["@level.num"]).read_all().column(0).to_pylist()
+        export_jsonl(archive, str(tmp_path / "out"), columns=["@level.num", "user_id"])
+    printed = [json.loads(line) for line in (tmp_path / "out").read_text(encoding="utf-8").splitlines()]
+    assert [line["@"]["level"]["num"] for line in printed] == values
+    assert all("user_id" in line for line in printed)

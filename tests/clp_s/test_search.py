@@ -455,3 +455,17 @@ def test_reading_ahead_changes_nothing(tmp_path: Path, monkeypatch: pytest.Monke
         damaged = data[:offset] + bytes([data[offset] ^ 0xFF] * 4) + data[offset + 4 :]
         assert lines(damaged, 2) == lines(damaged, 1)
     assert lines(data[:middle] + bytes(8) + data[middle + 8 :], 2)[1] != ""
+
+
+def test_a_projection_tells_that_it_leaves_out_auto_generated_keys(
+    samples: Path, exhume_cli: Callable[..., Any]
+) -> None:
+    """As `clp-s s` does: only KV-IR streams have an option for them."""
+    archive, stream = (samples / f"real/kv_ir/logger-0.{ending}" for ending in ("clps", "clp.zst"))
+    for target, options in ((archive, []), (stream, ["--pairs", "user"])):
+        found = exhume_cli("search", target, "user_id: 0", "--projection", "@level.num", "user_id", *options)
+        assert found.out == b'{"user_id":0}\n'
+        assert "a projection leaves out the auto-generated keys in column @level.num" in found.err
+    found = exhume_cli("search", stream, "user_id: 0", "--projection", "@level.num")
+    both = b'{"auto_generated_kv_pairs":{"level":{"num":20}},"user_generated_kv_pairs":{}}\n'
+    assert (found.out, found.err) == (both, "")

@@ -181,6 +181,11 @@ def _fields(archive: TableArchive) -> list[ArrowField]:
     return list(found.values())
 
 
+def nodes_by_name(archive: TableArchive) -> dict[str, list[int]]:
+    """The names of the columns of the table, each with the nodes of the schema tree that have its values."""
+    return {item.name: item.nodes for item in _fields(archive)}
+
+
 def _odd_tables(archive: TableArchive, used: set[int]) -> Iterator[Table]:
     """Add the nodes of all schemas that tables use to `used`; yield a table of each schema that has other entries.
 

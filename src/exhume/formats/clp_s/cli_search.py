@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from exhume.formats.clp_s.query.aggregate import Distinct, Value
     from exhume.formats.clp_s.read.columns import Column
     from exhume.formats.clp_s.read.tables import TableArchive
+    from exhume.formats.clp_s.read.template import Roots
     from exhume.formats.clp_s.reader import ClpSArchive
 
 
@@ -203,7 +204,7 @@ def _chunks(run: Run, searches: _SearchRuns, options: ClpSSearchOptions) -> Iter
         nodes = None  # the schema nodes of the values to print; None: all
         if columns:
             nodes = resolve_projection(one.archive, columns)
-            hints = list(_projection_hints(one.archive, columns))
+            hints = list(_projection_hints(one.archive, columns, roots))
             # Each match would be `{}`, unless more records are to come.
             is_empty = not nodes and not one.archive.growing
             if is_empty and not run.several:
@@ -217,13 +218,14 @@ def _chunks(run: Run, searches: _SearchRuns, options: ClpSSearchOptions) -> Iter
             yield one.archive.name, chunk
 
 
-def _projection_hints(archive: TableArchive, columns: Sequence[str]) -> Iterator[str]:
+def _projection_hints(archive: TableArchive, columns: Sequence[str], roots: Roots) -> Iterator[str]:
     """Yield a string for each column without values, then one for each column with values that are left out.
 
-    A projection prints values, but no objects, and no arrays that are stored as columns.
+    A projection prints values, but no objects, no arrays that are stored as columns, and nothing outside of the `roots`
+    of a record (see `unprojected`).
     """
     has_values = {column: bool(resolve_projection(archive, [column])) for column in columns}
-    left_out = {column: " and ".join(unprojected(archive, column)) for column in columns}  # kinds of values
+    left_out = {column: " and ".join(unprojected(archive, column, roots)) for column in columns}  # kinds of values
     for column in columns:
         if not has_values[column] and left_out[column]:
             yield f"column {column} has nothing but {left_out[column]}, which a projection leaves out"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from exhume.archive import Progress, no_progress
 from exhume.choices import hint
-from exhume.errors import EntryNotFoundError, shorten
+from exhume.errors import EntryNotFoundError, QueryError, shorten
 from exhume.formats.clp_s.layout import NodeType
 from exhume.io.output.stream import text_output
 from exhume.tabular.report import ExportReport, refuse_options
@@ -72,20 +72,38 @@ def _matches(
     """Return the records that a search finds as chunks of JSON lines, with only `columns` if any are named.
 
     `ordered`: in the order of the log; `complete`: also what upstream does not print (root arrays, auto-generated keys,
-    empty keys of containers in arrays).  Both are made line by line, in this thread, without `jobs`.
+    empty keys of containers in arrays); a column of these implies it.  Both are made line by line, in this thread,
+    without `jobs`.
 
     Raises `EntryNotFoundError` for a column that no record has.
     """
-    from exhume.formats.clp_s.query.search import resolve_projection
-
-    nodes = resolve_projection(archive, columns) if columns else None
-    for column in columns:
-        if not resolve_projection(archive, [column]):
-            tree = archive.schema_tree
-            known = map(tree.path_text, range(len(tree)))
-            raise EntryNotFoundError(
-                f"no record has such a column{hint(column, known)}", format="clp-s", actual=shorten(column)
-            )
+    nodes = _nodes(archive, columns) if columns else None
+    tree = archive.schema_tree
+    # Only `complete` prints what is not below the root object, such as auto-generated keys.
+    complete = complete or any(tree.path(node)[0] != tree.object_root for node in nodes or ())
     if not (ordered or complete):
         return search.chunks(nodes, jobs=jobs)
     return search.lines(ordered=ordered, complete=complete, nodes=nodes)
+
+
+def _nodes(archive: ClpSArchive, columns: Sequence[str]) -> frozenset[int]:
+    """Return the nodes of columns, which are named as those of the archive's table, or as in `--projection`.
+
+    Raises `QueryError` for a name that is neither or comes twice, and `EntryNotFoundError` for a column that no record
+    has.
+    """
+    from exhume.formats.clp_s.arrow import nodes_by_name
+    from exhume.formats.clp_s.query.search import resolve_projection
+
+    if len(set(columns)) < len(columns):
+        twice = next(column for column in columns if columns.count(column) > 1)
+        raise QueryError(f"column {shorten(twice)} is named twice", format="clp-s")
+    known = nodes_by_name(archive)
+    others = [column for column in columns if column not in known]
+    for column in others:
+        if not resolve_projection(archive, [column]):
+            raise EntryNotFoundError(
+                f"no record has such a column{hint(column, known)}", format="clp-s", actual=shorten(column)
+            )
+    named = (node for column in columns for node in known.get(column, ()))
+    return resolve_projection(archive, others).union(named)

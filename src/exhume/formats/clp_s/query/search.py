@@ -313,12 +313,18 @@ def resolve_projection(archive: TableArchive, columns: Sequence[str], *, known: 
     return frozenset(nodes)
 
 
-def unprojected(archive: TableArchive, column: str) -> list[str]:
-    """Return in words the kinds of values that a projection of `column` omits, as `clp-s` does."""
-    tree = archive.schema_tree
-    types = {tree.types[node] for node in _nodes_named(tree, parse_column(column))}
+def unprojected(archive: TableArchive, column: str, roots: Roots = ()) -> list[str]:
+    """Return in words the kinds of values that a projection of `column` omits, as `clp-s` does.
+
+    `roots`: the roots of the tree that make up a record (empty: the root object).
+    """
+    tree, named = archive.schema_tree, parse_column(column)
+    types = {tree.types[node] for node in _nodes_named(tree, named)}
     words = {NodeType.STRUCTURED_ARRAY: "arrays that are stored as columns", NodeType.OBJECT: "objects"}
-    return [word for type, word in words.items() if type in types]
+    found = [word for type, word in words.items() if type in types]
+    if types and named.namespace.encode() not in ({key for key, _ in roots} or {b""}):
+        found.append("auto-generated keys" if named.namespace else "keys of the user")
+    return found
 
 
 def _values_named(tree: SchemaTree, column: Column) -> list[int]:
