@@ -455,3 +455,21 @@ def test_text_has_no_json_document(exhume_cli: Cli, tmp_path: Path) -> None:
     stated = exhume_cli("cat", "--text", "--json", tmp_path / "out.clps")
     assert stated.code == 2
     assert "--text prints bytes" in stated.err
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize(("format", "ending"), [("clp-s", "clps"), ("kv-ir", "clp")])
+def test_inputs_of_white_space_alone_are_named(
+    tmp_path: Path, exhume_cli: Callable[..., Any], format: str, ending: str, jobs: int
+) -> None:
+    """Their bytes are in no record, so `cat --text` does not print them; an empty input has no bytes to miss."""
+    log = "2024-01-02 03:04:05 INFO started\n"
+    inputs = {"a.log": log, "blank.log": "\n \n", "empty.log": "", "b.log": log}
+    for name, text in inputs.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    made = tmp_path / f"made.{ending}"
+    ran = exhume_cli("create", format, *(tmp_path / name for name in inputs), "-o", made, "--jobs", jobs)
+    assert [line for line in ran.err.splitlines() if "no records" in line] == [
+        f"exhume: {tmp_path / 'blank.log'}: there are no records in this input"
+    ]
+    assert exhume_cli("cat", "--text", made).out == 2 * log.encode()

@@ -28,6 +28,9 @@ INPUT = click.option(
     show_default=True,
     help="What inputs are: text logs, JSON, streams of CLP loggers (auto: determined by their content).",
 )
+SHOWN = 10
+"""Bad records, and inputs without records, that are named one by one; all are counted."""
+
 LISTING = (
     click.option(
         "-f", "--files-from", metavar="FILE", help="Also read the inputs listed in FILE, one path or URL per line."
@@ -38,6 +41,17 @@ LISTING = (
     click.option("--follow-redirects", is_flag=True, help="URLs: follow redirects to other hosts."),
     click.option("--storage", multiple=True, metavar="KEY=VALUE", help="URLs: an option for fsspec."),
 )
+
+
+def note_blank(run: Run, names: Sequence[str]) -> None:
+    """Note which inputs of a writer have no records, the first ones by name, so that none is missed among others."""
+    from exhume.cli.render import printable
+    from exhume.counts import counted
+
+    for name in names[:SHOWN]:
+        run.note(f"{printable(name)}: there are no records in this input")
+    if len(names) > SHOWN:
+        run.note(f"{counted(len(names) - SHOWN, 'more inputs')} without records")
 
 
 def listing(function: Any) -> Any:

@@ -13,11 +13,7 @@ from exhume.cli.progress import with_total
 from exhume.cli.render import human_size, printable
 from exhume.cli.runtime import Run, bounded_options
 from exhume.counts import counted
-from exhume.formats.clp_s.cli import INPUT, listing
-
-SHOWN = 10
-"""Bad records that are named one by one; all are counted."""
-
+from exhume.formats.clp_s.cli import INPUT, SHOWN, listing, note_blank
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.write.inputs import NamedInput
@@ -153,9 +149,11 @@ def _print_notes(run: Run, writer: ClpSWriter) -> None:
         total = human_size(sum(map(_size, writer.paths)))
         count = len(writer.paths)
         run.note(f"{counted(writer.records, 'records')} in {counted(count, 'archives')} ({total})")
-    if not writer.records:
+    if writer.records:
+        note_blank(run, writer.blank_inputs)
+    else:
         run.note("there are no records in the input: clp-s itself cannot open such an archive")
-    elif writer.options.timestamp_key is not None and not writer.has_times:
+    if writer.records and writer.options.timestamp_key is not None and not writer.has_times:
         key = printable(writer.options.timestamp_key)
         run.note(f"no record has a timestamp under {key}: searches by time will be refused")
     if writer.skipped:

@@ -55,6 +55,7 @@ class ClpSWriter(Writer):
         reasons: How many records were left out for each reason.
         losses: Values that do not come back the same (`allow_loss=True`).
         paths: The archives, once finished.
+        blank_inputs: Names of the inputs that have bytes, but no records: white space alone.
         on_bad_record: Called with the `BadRecordError` of each record that is skipped.
         limits: The limits of an event of an IR stream (`payload_size`); records of JSON have `max_document_size`.
     """
@@ -65,9 +66,11 @@ class ClpSWriter(Writer):
         self.target: Path = Path(target)
         self.skipped: int = 0
         self.reasons: collections.Counter[str] = collections.Counter()
+        self.blank_inputs: list[str] = []
         self.on_bad_record: Callable[[BadRecordError], None] | None = None
         self.limits = DEFAULT_LIMITS
         self._line = self._offset = 0  # line number and offset in the unit, for messages
+        self._before = 0  # records before the unit, those left out included
         self._held, self._wanted = Gathering(), 0  # an incomplete document, and how many bytes to wait for
         self._skipping = False  # whether the rest of the current line belongs to a bad record
         self._events: Ingest | None = None  # of the current unit, if it is a KV-IR stream
@@ -110,6 +113,11 @@ class ClpSWriter(Writer):
         self._line, self._offset = 1, 0
         self._events, self._kind, self._lead = None, None, b""
         self._series.begin_unit(name, merged)
+        self._before = self._seen()
+
+    def _seen(self) -> int:
+        """Return the number of records so far, those left out included."""
+        return self._series.current().encoder.records + self._series.records + self.skipped
 
     def write(self, event: Mapping[str, Any]) -> None:
         """Add one record.  Raises `BadRecordError` (or skips it) when the archive cannot hold it."""
@@ -221,6 +229,8 @@ class ClpSWriter(Writer):
             self._take(data or b"", True)
         else:
             self._ingest(data)
+        if data is None and self._offset and self._series.unit is not None and self._seen() == self._before:
+            self.blank_inputs.append(self._series.unit.name)
         self._series.relieve()
 
     def _pass_over(self, data: bytes, part: StreamPart | None) -> None:

@@ -11,7 +11,7 @@ from exhume.cli.progress import with_total
 from exhume.cli.runtime import Run, bounded_options
 from exhume.counts import counted
 from exhume.errors import WriterError
-from exhume.formats.clp_s.cli import INPUT, listing
+from exhume.formats.clp_s.cli import INPUT, listing, note_blank
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.write.inputs import NamedInput
@@ -72,5 +72,7 @@ def create(
         run.document("create", body)
     else:
         run.note(f"{output}: {counted(writer.events, 'events')}")
-    if not writer.events:
+    if writer.events:
+        note_blank(run, writer.blank_inputs)
+    else:
         run.note("there are no events: the input has no records")

@@ -72,7 +72,7 @@ def write_lines(
     # that are encoded before keys are declared cannot be adopted.
     is_begun = False
     count = _CountedInputs(progress)
-    for one in inputs:
+    for one in _each(writer, inputs, count):
         name = name_of(one)
         content = count.pieces(read_pieces(one, as_is=input in ("text", "json"), limits=limits))
         try:
@@ -99,6 +99,15 @@ def write_lines(
             _write_ahead(writer, encoders, blocks, both=both, jobs=jobs)
 
 
+def _each(writer: KvIrWriter, inputs: Iterable[Input], count: _CountedInputs) -> Iterator[Input]:
+    """Yield the inputs; name those that turn out to have bytes, but no events, in `writer.blank_inputs`."""
+    for one in inputs:
+        events, done = writer.events, count.done
+        yield one
+        if count.done > done and writer.events == events:
+            writer.blank_inputs.append(name_of(one))
+
+
 def _copy(writer: KvIrWriter, units: Units) -> None:
     """Write the events of another stream.  Raises the fault in it."""
     for auto, user in units.readable():
@@ -121,14 +130,15 @@ class _CountedInputs:
     """Reports how many bytes of all inputs together have been read."""
 
     def __init__(self, progress: Progress) -> None:
-        self._progress, self._done = progress, 0
+        self._progress = progress
+        self.done: int = 0
 
     def pieces(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
         """The chunks of an input."""
         for piece in pieces:
             yield piece
-            self._done += len(piece)
-            self._progress(self._done, None, "bytes")
+            self.done += len(piece)
+            self._progress(self.done, None, "bytes")
 
 
 class _ChunkStream(Stream):

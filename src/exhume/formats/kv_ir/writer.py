@@ -97,6 +97,7 @@ class StreamWriter(Writer):
 
     Attributes:
         events: Events written.
+        blank_inputs: Names of the inputs that have bytes, but no events, such as white space alone.
     """
 
     def __init__(
@@ -104,6 +105,7 @@ class StreamWriter(Writer):
     ) -> None:
         """Begin a file with the preamble `head`; the options are those that `chosen_codec` accepts."""
         self.events: int = 0
+        self.blank_inputs: list[str] = []
         self._file = AtomicFile(target, overwrite=overwrite)
         self._out: BinaryIO | Any = self._file.file  # or the zstd frame around it
         if codec == "zstd":

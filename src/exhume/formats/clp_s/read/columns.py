@@ -430,7 +430,7 @@ class Column:
 
 def _shortest(values: memoryview[Any]) -> tuple[object, ...]:
     """Return the kernel operation that prints floats (float64) with as few digits as identify them."""
-    numbers: dict[str, int] = {}  # each text and its number; texts, as 0.0 and -0.0 are equal
+    numbers: dict[str, int] = {}  # each text and its number; strings, as 0.0 and -0.0 are equal
     ids = array("Q", (numbers.setdefault(repr(value), len(numbers)) for value in values))
     texts = pack_dictionary([text.encode() for text in numbers])
     return (kernel.STRING, memoryview(ids), ClpsStrings(texts, len(numbers)))
