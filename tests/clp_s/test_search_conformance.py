@@ -207,7 +207,13 @@ def test_ranges_from_and_up_to_numbers_beyond_64_bits(version: str, tmp_path: Pa
             assert found(f"c < {bound}") == found(f"c <= {bound}") == found(f"NOT c > {bound}") == {-1e300}
         assert found("c >= -9223372036854775808") == {least, -1, 0, most, 1e300}
         assert found("c > -9223372036854775808") == {-1, 0, most, 1e300}
-        assert found("c: 1e19") == set()
+        for op in ("<", "<="):
+            assert found(f"c {op} 1e400") == found(f"NOT c {op} -1e400") == {least, -1, 0, most, 1e300, -1e300}
+            assert found(f"c {op} -1e400") == found(f"NOT c {op} 1e400") == set()
+        for op in (">", ">="):
+            assert found(f"c {op} -1e400") == found(f'NOT c {op} "+1e400"') == {least, -1, 0, most, 1e300, -1e300}
+            assert found(f"c {op} 1e400") == set()
+        assert found("c: 1e19") == found("c: 1e400") == set()
 
 
 TIMES = [

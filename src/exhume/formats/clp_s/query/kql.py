@@ -292,7 +292,7 @@ class _Parser:
                     self.push(frame, self.values(column))
                 elif self.token.kind == RANGE:
                     op = self.advance().text
-                    self.push(frame, Filter(self.column(token, frame.scope), op, self.value()))
+                    self.push(frame, Filter(self.column(token, frame.scope), op, self.value(op)))
                 else:  # a value without a column
                     self.push(frame, self.bare_value(token, frame.scope))
                 return
@@ -324,15 +324,15 @@ class _Parser:
             return operands[0]
         return Or(tuple(operands)) if mode == "or" else And(tuple(operands))
 
-    def value(self) -> Literal:
-        """Parse a value: a literal or an instant (a point in time)."""
+    def value(self, op: str = EQUAL) -> Literal:
+        """Parse a value, which others are compared with by `op`: a literal or an instant (a point in time)."""
         token = self.token
         if token.kind == FUNCTION:
             return self.instant()
         if token.kind not in (WORD, QUOTED):
             _fail(f"expected a value, found {token}", token.position)
         self.advance()
-        return self.literal(token)
+        return self.literal(token, op)
 
     def instant(self) -> Instant:
         """Parse `timestamp("text"[, "pattern"])` or `date(text)` from its opening token.  Raises `QueryError`."""
@@ -358,10 +358,12 @@ class _Parser:
         self.expect(")", ")")
         return Instant(text, pattern, opening.position)
 
-    def literal(self, token: Token) -> Literal:
-        """Return the value that a word or quoted string stands for.  The error position skips the opening quote."""
+    def literal(self, token: Token, op: str = EQUAL) -> Literal:
+        """Return the value that a word or quoted string stands for, compared by `op`.  The error position skips the
+        opening quote.
+        """
         try:
-            return parse_literal(token.text)
+            return parse_literal(token.text, op)
         except EscapeError as error:
             _fail(str(error), token.position + error.offset + (token.kind == QUOTED))
 

@@ -88,9 +88,11 @@ def integer_of(value: float, op: str, dialect: Dialect) -> tuple[int | None, int
     """
     if isinstance(value, int):
         return value, value
-    if op != EQUAL and not dialect.truncates:
+    if math.isinf(value):  # the end of a range
+        rounded: float | int = 1 << 63 if value > 0 else _INT64_MIN - 1
+    elif op != EQUAL and not dialect.truncates:
         # Integers are compared, so round towards the range: `< 1.5` is `< 2`, and `> 1.5` is `> 1`.
-        rounded: float | int = math.ceil(value) if op in (LESS, GREATER_EQUAL) else math.floor(value)
+        rounded = math.ceil(value) if op in (LESS, GREATER_EQUAL) else math.floor(value)
     else:
         rounded = math.trunc(value)
     whole = int(rounded)

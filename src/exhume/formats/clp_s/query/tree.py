@@ -277,8 +277,12 @@ def unescape_pattern(pattern: bytes) -> bytes:
     return re.sub(rb"\\((?s:.))", rb"\1", pattern) if b"\\" in pattern else pattern
 
 
-def parse_literal(text: str) -> Literal:
-    """Return the literal that a value of a query stands for; `text` has no quotes.  Raises `EscapeError`."""
+def parse_literal(text: str, op: str = EQUAL) -> Literal:
+    """Return the literal that a value of a query stands for; `text` has no quotes.  Raises `EscapeError`.
+
+    `op`: how values are compared with it.  A number beyond a double, such as `1e400`, is infinite as the end of a
+    range, and else a string.
+    """
     token = unescape(text, value=True)
     # int() and float() bound what they accept themselves only by length; a 64-bit value needs few digits.
     digits = token[1:] if token[:1] in (b"+", b"-") else token
@@ -288,7 +292,7 @@ def parse_literal(text: str) -> Literal:
             return Number(token, number)
     if digits[:1] in _FLOAT_STARTS and len(token) < 400 and re.fullmatch(_FLOAT, token):
         real = float(token)
-        if real not in (float("inf"), float("-inf")):
+        if op != EQUAL or real not in (float("inf"), float("-inf")):
             return Number(token, real)
     if token in (b"true", b"false"):
         return Boolean(token == b"true")
