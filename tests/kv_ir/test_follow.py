@@ -280,11 +280,7 @@ def test_a_log_that_is_removed_is_named_once(
 def test_ctrl_c_ends_it(tmp_path: Path, exhume_cli: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "app.clp"
     path.write_bytes(text.SMALL[:-1])
-
-    def wait(self: GrowingFile, seconds: float) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(GrowingFile, "wait", wait)
+    monkeypatch.setattr(GrowingFile, "wait", interrupted)
     ran = exhume_cli("cat", path, "--follow", "--times", "none")
     assert ran.code == 130
     assert ran.out == b"".join(message for _, message in text.EVENTS)
@@ -299,6 +295,68 @@ def test_damage_ends_it(tmp_path: Path, exhume_cli: Callable[..., Any]) -> None:
     assert "CLPIR-305" in ran.err
     path.write_bytes(text.flushed(text.SMALL[:-30]) + b"\xff" * 40)
     assert "CLPIR-307" in exhume_cli("cat", path, "--format", "clp-ir", "--follow").err
+
+
+def test_an_event_that_cannot_be_read_is_noted_before_the_stream_ends(
+    tmp_path: Path, exhume_cli: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its end may be far away, or never come: here it is interrupted."""
+    monkeypatch.setattr(GrowingFile, "wait", interrupted)
+    path = tmp_path / "app.clp"
+    bad = pairs.event([], [(1, pairs.apart(b"\x11"))])
+    path.write_bytes(pairs.HEAD + b"".join(pairs.UNITS) + bad + pairs.UNITS[-1])
+    ran = exhume_cli("cat", path, "--follow")
+    path.write_bytes(pairs.HEAD + b"".join(pairs.UNITS) + pairs.UNITS[-1] + END)
+    assert (ran.code, ran.out) == (130, exhume_cli("cat", path).out)
+    assert ran.err.count("KVIR-403") == 1
+
+
+def interrupted(self: GrowingFile, seconds: float) -> None:
+    raise KeyboardInterrupt
+
+
+def replaced(path: Path, data: bytes, printed: Callable[[], int]) -> threading.Thread:
+    """A thread that replaces a file once more was printed."""
+    before = printed()
+
+    def work() -> None:
+        stop = time.monotonic() + ENOUGH_S
+        while printed() == before and time.monotonic() < stop:
+            time.sleep(0.005)
+        path.with_name("new").write_bytes(data)
+        path.with_name("new").replace(path)
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    return thread
+
+
+def test_the_new_file_states_how_its_times_are_printed(
+    tmp_path: Path, exhume_cli: Callable[..., Any], printed: Callable[[], int]
+) -> None:
+    path = tmp_path / "app.clp"
+    new = text.head(pattern="HH:mm XXX", zone="Asia/Kolkata") + b"".join(text.UNITS) + END
+    path.write_bytes(text.head(pattern="HH:mm XXX", zone="Europe/Berlin") + b"".join(text.UNITS))
+    before = exhume_cli("cat", path).out
+    thread = replaced(path, new, printed)
+    ran = exhume_cli("cat", path, "--follow")
+    thread.join()
+    after = exhume_cli("cat", path).out
+    assert before != after
+    assert (ran.code, ran.out) == (0, before + after)
+
+
+@pytest.mark.parametrize(("kind", "other", "code"), [("pairs", "text", "KVIR-102"), ("text", "pairs", "CLPIR-102")])
+def test_a_new_file_of_another_kind_is_refused(
+    kind: str, other: str, code: str, tmp_path: Path, exhume_cli: Callable[..., Any], printed: Callable[[], int]
+) -> None:
+    (head, units), (other_head, _) = KINDS[kind], KINDS[other]
+    path = tmp_path / "app.clp"
+    path.write_bytes(head + b"".join(units))
+    thread = replaced(path, other_head + END, printed)
+    ran = exhume_cli("cat", path, "--follow")
+    thread.join()
+    assert (ran.code, code in ran.err) == (1, True)
 
 
 def test_what_cannot_be_followed(tmp_path: Path, exhume_cli: Callable[..., Any]) -> None:

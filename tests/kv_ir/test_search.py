@@ -4,6 +4,7 @@ archive that it makes of it."""
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from tests.clp_s.oracle import ORACLES, Oracle
 from tests.real import REAL, REPOSITORY
 from tests.sizes import size
 
+from .broken import CASES
 from .streams import EVENTS, HEAD, SMALL, event, user
 from .test_oracle import events as drawn
 
@@ -181,3 +183,19 @@ def test_what_is_wrong_with_a_query_is_reported(exhume_cli: Cli) -> None:
     assert done.out == b""
     assert "no record has a column no_such_key" in done.err
     assert exhume_cli("search", LOGGER, "*", "--tge", "2", "--tle", "1").code == 2
+
+
+@pytest.mark.bulk
+@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("case", CASES)
+def test_damage_hides_no_event_from_a_search(case: str, jobs: int, tmp_path: Path, exhume_cli: Cli) -> None:
+    """It finds what `cat` prints, and ends with the same rule."""
+    path = tmp_path / "broken.clp"
+    path.write_bytes(CASES[case])
+    printed = exhume_cli("cat", path, "--format", "kv-ir", "--pairs", "both")
+    found = exhume_cli("search", path, "*", "--format", "kv-ir", "--jobs", jobs)
+    lines = [ran.out.decode("utf-8", "surrogateescape").splitlines() for ran in (found, printed)]
+    assert list(map(json.loads, lines[0])) == list(map(json.loads, lines[1]))
+    codes = [re.findall(r"\[(KVIR-[0-9]+)\]", ran.err) for ran in (found, printed)]
+    assert (found.code, codes[0]) == (printed.code, codes[1])
+    assert codes[0] or "KVIR-405" in case  # which is printed as it is

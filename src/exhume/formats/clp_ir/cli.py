@@ -17,6 +17,7 @@ from exhume.formats.kv_ir.cli import FOLLOW, LeftOut, refuse_with_follow
 
 if TYPE_CHECKING:
     from exhume.formats.clp_ir.reader import Choice, ClpIrArchive
+    from exhume.formats.clp_ir.stream import TextUnits
 
 _TIMES = click.Option(
     ["--times"],
@@ -91,7 +92,7 @@ def _cat(run: Run, archive: ClpIrArchive, options: CatOptions) -> None:
         run.items("records", {"target": archive.name, "format": archive.format}, "records", _items(archive, EVERY))
         return
     times = options.times
-    _note_times(run, archive, times)
+    _note_times(run, archive.name, archive.metadata, times)
     for chunk in archive.text_chunks(times=times):
         run.out.write(chunk)
 
@@ -99,18 +100,17 @@ def _cat(run: Run, archive: ClpIrArchive, options: CatOptions) -> None:
 def _follow(run: Run, archive: ClpIrArchive, choice: Choice, times: str) -> None:
     """Print the events that match `choice` (patterns and time bounds), also those appended later."""
     from exhume.formats.clp_ir.checks import STREAM
-    from exhume.formats.clp_ir.stream import TextUnits
+    from exhume.formats.clp_ir.reader import begin_units, printing
     from exhume.formats.clp_ir.units import EventForm
     from exhume.formats.kv_ir.follow import GrowingStream, follow
 
-    _note_times(run, archive, times)
-
     def begin(stream: GrowingStream) -> TextUnits:
-        """A pass over the stream, which is begun again when the file is replaced."""
-        units = archive.reporting(TextUnits(stream, archive.limits))
+        """A pass over the stream, which is begun again when the file is replaced: the new one has its own metadata."""
+        units, metadata = begin_units(stream, archive.limits)
+        _note_times(run, archive.name, metadata, times)
         units.decoder.choose(*choice)
-        units.decoder.print_times(*archive.printing(times))
-        return units
+        units.decoder.print_times(*printing(metadata, times))
+        return archive.reporting(units)
 
     follow(run, archive, STREAM, begin, EventForm.TEXT)
 
@@ -121,14 +121,16 @@ def _items(archive: ClpIrArchive, choice: Choice) -> Iterator[dict[str, Any]]:
         yield {"ordinal": number, "timestamp": event.time_ms, "message": event.message, "span": span.to_dict()}
 
 
-def _note_times(run: Run, archive: ClpIrArchive, times: str) -> None:
-    """Note on standard error when times are not printed as the stream states."""
+def _note_times(run: Run, name: str, metadata: dict[str, Any], times: str) -> None:
+    """Note on standard error when times are not printed as the metadata of the stream `name` state."""
     from exhume.formats.clp_ir.patterns import compile_pattern, find_zone
+    from exhume.formats.clp_ir.reader import pattern_and_zone
 
-    if times == "pattern" and compile_pattern(archive.pattern) is None:
-        run.note(f"{archive.name}: times are printed as ISO 8601: unsupported pattern {archive.pattern}")
-    if times != "none" and find_zone(archive.zone) is None:
-        run.note(f"{archive.name}: times are printed in UTC: unknown time zone {archive.zone}")
+    pattern, zone = pattern_and_zone(metadata)
+    if times == "pattern" and compile_pattern(pattern) is None:
+        run.note(f"{name}: times are printed as ISO 8601: unsupported pattern {pattern}")
+    if times != "none" and find_zone(zone) is None:
+        run.note(f"{name}: times are printed in UTC: unknown time zone {zone}")
 
 
 def search(run: Run, archives: list[ClpIrArchive], query: str, options: ClpIrSearchOptions) -> ExitCode:
@@ -173,7 +175,7 @@ def _search(
         return ExitCode.DONE if found else ExitCode.NO
     times = options.times
     for archive in archives:
-        _note_times(run, archive, times)
+        _note_times(run, archive.name, archive.metadata, times)
         for chunk in archive.text_chunks(times=times, choice=choice):
             found = True
             run.out.write(chunk)

@@ -154,6 +154,32 @@ def tally(archive: ClpIrArchive, jobs: int) -> int:
     return archive.count()
 
 
+def begin_units(stream: Stream, limits: Limits) -> tuple[TextUnits, dict[str, Any]]:
+    """A pass over a stream, and its metadata.  Raises as `open_archive`."""
+    units = TextUnits(stream, limits)
+    return units, parse_metadata(units.preamble, stream.span(0, units.preamble.size))
+
+
+def pattern_and_zone(metadata: dict[str, Any]) -> tuple[str, str]:
+    """The pattern of times and the time zone that metadata state, empty strings without."""
+    return metadata_text(metadata, "TIMESTAMP_PATTERN") or "", metadata_text(metadata, "TZ_ID") or ""
+
+
+def printing(metadata: dict[str, Any], times: str) -> tuple[bytes, Zone | None]:
+    """Return the arguments of the decoder's `print_times`: `(program that prints times, offsets from UTC)`.
+
+    `metadata` is that of the stream, `times` is one of `TIMES`.  A program is a compiled pattern (`patterns`); an
+    empty one prints nothing.  An unsupported pattern results in ISO 8601, an unknown time zone in UTC (None).
+    """
+    check_choice("times", times, TIMES)
+    pattern, zone = pattern_and_zone(metadata)
+    form = b"" if times == "none" else ISO
+    if times == "pattern" and pattern:
+        compiled = compile_pattern(pattern)
+        form = ISO if compiled is None else compiled
+    return form, find_zone(zone) if form else None
+
+
 class ClpIrArchive(StreamArchive):
     """An IR stream of text: its metadata, and its events in their order.
 
@@ -175,8 +201,7 @@ class ClpIrArchive(StreamArchive):
         self.stream: Stream = begin(source)
         self.preamble: Preamble = read_preamble(self.stream, limits)
         self.metadata: dict[str, Any] = parse_metadata(self.preamble, self.stream.span(0, self.preamble.size))
-        self.pattern: str = metadata_text(self.metadata, "TIMESTAMP_PATTERN") or ""
-        self.zone: str = metadata_text(self.metadata, "TZ_ID") or ""
+        self.pattern, self.zone = pattern_and_zone(self.metadata)
 
     def units(self) -> TextUnits:
         """A new pass over the units."""
@@ -190,17 +215,8 @@ class ClpIrArchive(StreamArchive):
         return units
 
     def printing(self, times: str) -> tuple[bytes, Zone | None]:
-        """Return the arguments of the decoder's `print_times`: `(program that prints times, offsets from UTC)`.
-
-        A program is a compiled pattern (`patterns`); an empty one prints nothing.  An unsupported pattern results in
-        ISO 8601, an unknown time zone in UTC (None).
-        """
-        check_choice("times", times, TIMES)
-        form = b"" if times == "none" else ISO
-        if times == "pattern" and self.pattern:
-            compiled = compile_pattern(self.pattern)
-            form = ISO if compiled is None else compiled
-        return form, find_zone(self.zone) if form else None
+        """Return the arguments of the decoder's `print_times`, see the function `printing`."""
+        return printing(self.metadata, times)
 
     def info(self) -> ClpIrInfo:
         """Version, metadata, number of events, first and last time.  Reads the whole stream."""
@@ -279,7 +295,7 @@ class ClpIrArchive(StreamArchive):
 
         def start(stream: Stream) -> TextUnits:
             """A pass over the stream, which is begun again when the file is replaced."""
-            units = TextUnits(stream, self.limits)
+            units, _ = begin_units(stream, self.limits)
             units.decoder.choose(*choice)
             return units
 

@@ -145,11 +145,12 @@ def _cat(run: Run, archive: KvIrArchive, options: CatOptions) -> None:
     if options.follow:
         from exhume.formats.kv_ir.checks import STREAM
         from exhume.formats.kv_ir.follow import follow
-        from exhume.formats.kv_ir.passes import Units
-        from exhume.formats.kv_ir.reader import PAIRS
+        from exhume.formats.kv_ir.reader import PAIRS, begin_units
 
         refuse_with_follow(run, text=options.text)
-        follow(run, archive, STREAM, lambda stream: archive.reporting(Units(stream, archive.limits)), PAIRS[pairs])
+        follow(
+            run, archive, STREAM, lambda stream: archive.reporting(begin_units(stream, archive.limits)), PAIRS[pairs]
+        )
         return
     if options.text:
         if run.machine:

@@ -147,11 +147,18 @@ def follow(
         stream = GrowingStream(archive, rules)
         units: list[Units] = []  # empty while `begin` still waits for the preamble
 
-        def idle(units: list[Units] = units) -> None:
-            """Print what was decoded before the wait."""
+        noted: list[ExhumeError] = []
+
+        def idle(units: list[Units] = units, noted: list[ExhumeError] = noted) -> None:
+            """Print what was decoded before the wait, and the error of the first event that could not be, which the
+            stream ends with: its end may be far away.
+            """
             for one in units:
                 if found := one.decoder.take():
                     run.out.write(found)
+                if one.unreadable is not None and not noted:
+                    noted.append(one.unreadable)
+                    run.note(f"error: {one.unreadable.one_line()}; waiting for further events")
             run.out.flush()
 
         stream.idle = idle

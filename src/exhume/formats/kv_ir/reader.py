@@ -47,6 +47,13 @@ def open_archive(source: Source | Tree, *, limits: Limits = DEFAULT_LIMITS) -> K
     return KvIrArchive(source, limits=limits)
 
 
+def begin_units(stream: Stream, limits: Limits) -> Units:
+    """A pass over a stream whose metadata is valid.  Raises as `open_archive`."""
+    units = Units(stream, limits)
+    parse_metadata(units.preamble, stream.span(0, units.preamble.size))
+    return units
+
+
 def read_preamble(stream: Stream, limits: Limits = DEFAULT_LIMITS) -> Preamble:
     """Read the preamble, and little more.  Raises the same errors as `Units`."""
     head = stream.head(HEAD)
@@ -220,7 +227,7 @@ class KvIrArchive(StreamArchive):
         """
         from exhume.formats.kv_ir.follow import followed
 
-        return followed(self, checks.STREAM, lambda stream: Units(stream, self.limits), quiet_s)
+        return followed(self, checks.STREAM, lambda stream: begin_units(stream, self.limits), quiet_s)
 
     def search(
         self,

@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from exhume.counts import counted
-from exhume.errors import ExhumeError
+from exhume.errors import ExhumeError, Span
 from exhume.formats.clp_s.layout import SchemaTree, TimestampRange
 from exhume.formats.clp_s.layout_schemas import ROOT
 from exhume.formats.clp_s.read.template import Roots
@@ -136,11 +136,12 @@ def archives(
 
     `timestamp_key` names the key whose values are times, as in `@timestamp.unix_millisecs`.  `jobs` threads encode
     parts of the stream and compress the archives (0: one per core); the archives are identical for any number.  Raises
-    the error of the first damage once the events before it were yielded, and `WriterError` for a `timestamp_key` that
-    is not a key path.
+    the error of the first event that cannot be read once all others were yielded, the error of other damage once the
+    events before it were, and `WriterError` for a `timestamp_key` that is not a key path.
 
     `pieces` are the bytes of a growing stream; an empty chunk means that more is waited for, and yields what came
-    before it as an archive.  Without `pieces`, the stream's file is read.
+    before it as an archive.  Such a stream, whose end may be far away, is read up to the first damage of any kind.
+    Without `pieces`, the stream's file is read.
 
     `known` collects the keys of a further pass, which reports nothing after the end of the stream.
     """
@@ -151,7 +152,7 @@ def archives(
     events = Ingest(stream.name, exact=True, limits=limits)
     encoders = BlockEncoders(options)
     made = OpenArchive(*begin(options))
-    problem: ExhumeError | None = None  # the error at which reading ends, raised after the events before it
+    problem: ExhumeError | None = None  # the first error, raised after all events
     final = False  # whether no bytes follow
     again = partial(archives, stream, timestamp_key, size, jobs=jobs)
     together = known or Known(again, None if pieces is None else timestamp_key or "")
@@ -172,19 +173,20 @@ def archives(
             final, pauses = block.data is None, pieces is not None and block.data == b""
             events.push(block.data or b"", final=final, wait=not pauses)
         # Encode the bytes that were pushed.  When the archive is full, or at a pause, finish it and begin a new one.
-        while problem is None and not events.ended:
-            status, problem = events.run(made.encoder, size, final=final)
-            if status == Status.RECORD:  # the archive cannot store an event
-                problem = checks.VALUE_TYPE.error(REASONS[Refusal(events.encoder_fault)], span=stream.stream.span(0, 0))
+        while not events.ended and (problem is None or pieces is None):
+            status, fault = _encoded(events, made, size, final=final)
+            if fault is not None:  # the event is left out, or reading ends
+                problem = fault if events.ended else problem or fault
+                continue
             is_pause = pauses and status == Status.MORE
             if not is_pause and status not in (Status.FULL, Status.NO_ROOM):  # it needs the next block, or has ended
                 break
-            if problem is not None or not made.encoder.records:
+            if not made.encoder.records:
                 break
             yield from _once(_archive(made, options, stream, limits, together))
             made = OpenArchive(*begin(options))
         problem = problem or failure
-        if problem is not None or events.ended:
+        if failure is not None or events.ended or (problem is not None and pieces is not None):
             break
     if made.encoder.records:
         together.note_complete()
@@ -193,6 +195,14 @@ def archives(
         raise problem
     if known is None:
         _expect_end(stream, events, blocks, source)
+
+
+def _encoded(events: Ingest, made: OpenArchive, size: int, *, final: bool) -> tuple[Status, ExhumeError | None]:
+    """Encode events that were pushed, as `Ingest.run` does; an event that the archive cannot store is an error, too."""
+    status, fault = events.run(made.encoder, size, final=final)
+    if status == Status.RECORD:
+        fault = checks.VALUE_TYPE.error(REASONS[Refusal(events.encoder_fault)], span=Span(events.name, 0, 0))
+    return status, fault
 
 
 def _archive(
