@@ -479,6 +479,30 @@ def test_there_and_back(payload: str, jobs: int, tmp_path: Path, exhume_cli: Cli
     assert [row[1:] for row in first["messages"]] == [row[1:] for row in again["messages"]]
 
 
+@pytest.mark.parametrize(("channels", "schemas"), [(3, 1), (1, 3)])
+def test_more_than_mcap_can_number(
+    channels: int, schemas: int, tmp_path: Path, exhume_cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The numbers of MCAP have 16 bits."""
+    from mcap.writer import Writer
+
+    writer: Any = Writer(str(tmp_path / "x.mcap"))
+    writer.start()
+    ids = [writer.register_schema(f"s{number}", "ros2msg", b"") for number in range(schemas)]
+    for number in range(channels):
+        writer.add_message(writer.register_channel(f"/{number}", "cdr", ids[0]), number, b"x", number, 0)
+    writer.finish()
+    assert exhume_cli("create", "ark", tmp_path / "x.mcap", "-o", tmp_path / "log").code == 0
+    monkeypatch.setattr("exhume.formats.ark.mcap_export.MOST", 3)
+    assert exhume_cli("export", tmp_path / "log", "--to", "mcap", "-o", tmp_path / "y.mcap").code == 0
+    monkeypatch.setattr("exhume.formats.ark.mcap_export.MOST", 2)
+    ran = exhume_cli("export", tmp_path / "log", "--to", "mcap", "-o", tmp_path / "z.mcap")
+    assert ran.code == 1
+    what = "channels" if channels == 3 else "schemas"
+    assert f"too many {what} for an MCAP file: expected at most 2, found 3" in ran.err
+    assert not (tmp_path / "z.mcap").exists()
+
+
 @pytest.mark.parametrize(
     ("key", "value"),
     [

@@ -25,7 +25,7 @@ from itertools import chain
 from typing import Any, Final
 
 from exhume.archive import Progress, no_progress
-from exhume.errors import ExhumeError, FormatError
+from exhume.errors import ExhumeError, FormatError, WriterError
 from exhume.findings import Finding
 from exhume.formats.ark.export import Selection
 from exhume.formats.ark.jsonform import to_bytes
@@ -230,6 +230,9 @@ KEPT: Final = ("ark.identifier", "ark.latched", "ark.column", "ark.compression")
 PIECE_BYTES: Final = 8 << 20
 """Bytes of messages that become chunks at a time."""
 
+MOST: Final = (1 << 16) - 1
+"""Most channels, and most schemas, of an MCAP file: their numbers have 16 bits, and 0 stands for no schema."""
+
 LARGE: Final = 16 << 20
 """Bytes of a message above which it is a chunk of its own."""
 
@@ -248,8 +251,8 @@ def export(
 
     `jobs` processes share the work (0: one per core); the file is that of one.
 
-    Raises `MissingDependencyError` without the extra, and the error of the broken rule for damaged messages (unless
-    they are skipped).
+    Raises `MissingDependencyError` without the extra, `WriterError` for more channels than MCAP can number, and the
+    error of the broken rule for damaged messages (unless they are skipped).
     """
     library("writer")
     as_json = payload == "json"
@@ -273,7 +276,7 @@ class McapChunkMaker:
         """Number the schemas and channels of the output, and collect its metadata and attachments.
 
         Channels that came from an MCAP file (`mcap_import`) get their original encoding, schema and metadata back.
-        Schema number 0 means that a channel has none.
+        Schema number 0 means that a channel has none.  Raises `WriterError` for more than MCAP can number.
         """
         self._as_json = as_json
         origin = Origin.of(log.manifest.metadata)
@@ -308,6 +311,9 @@ class McapChunkMaker:
                 self._channels[channel.identifier] = (channel.name, encoding, number, metadata)
         for schema in origin.schemas.values():
             self._schemas.setdefault(schema, len(self._schemas))
+        for what, count in (("channels", len(self._channels)), ("schemas", len(self._schemas) - 1)):
+            if count > MOST:
+                raise WriterError(f"too many {what} for an MCAP file", expected=f"at most {MOST}", actual=count)
         self._numbers = {identifier: number for number, identifier in enumerate(self._channels, 1)}
         self.has_rbuf: bool = not as_json and len(self._wrapped) < len(self._channels)
 
