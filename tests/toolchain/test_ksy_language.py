@@ -661,6 +661,14 @@ CASES = [
         "01020304050607",
         {"[r.a.x, r.b.n.x, r.b.m, r.b.x, r.c.x, r.d.x, r.e.x], [x.x for x in r.f]": ([1, 1, 5, 2, 3, 4, 5], [6, 7])},
     ),
+    Case(
+        "text_of_a_choice_is_not_processed",
+        "seq: [{id: a, type: row, repeat: eos}]\n"
+        "types: {row: {seq: [{id: k, type: u1}, {id: x, size: 2, process: xor(1),\n"
+        "  type: {switch-on: k, cases: {1: str, 2: strz, 3: t}}}]}, t: {seq: [{id: v, type: u1}]}}",
+        "016162" + "026100" + "036162" + "046162",
+        {"[x.x.v if x.k == 3 else x.x for x in r.a]": ["ab", "a", 0x60, b"`c"]},
+    ),
     Case(  # a terminator and padding are those of the cases only
         "bytes_of_a_choice_without_a_match",
         "seq: [{id: a, type: row, repeat: expr, repeat-expr: 2}, {id: k, type: u1},\n"

@@ -174,13 +174,14 @@ class Values(Rules):
         """Emit statements that read bytes or text into the variable `into`.
 
         `path` is code for the field's path in errors, `type_name` its type as specified. Bytes end at a terminator,
-        at the end of the stream, or after their size; padding is removed and `process` applied.  If no case of
-        a switch matches (`unmatched`), its bytes keep terminator and padding, as with Kaitai's compiler.
+        at the end of the stream, or after their size; padding is removed and `process` applied to bytes.  If no
+        case of a switch matches (`unmatched`), its bytes keep terminator and padding, and cases that are text are not
+        processed, both as with Kaitai's compiler.
         """
         lines = self.lines
         mark = None if unmatched else self._mark(field, type_name)
         # `whole`: the bytes are only decoded, so memory for bytes and text is charged at once: two bytes for each.
-        whole = kind == TEXT and "process" not in field.raw
+        whole = kind == TEXT
         # `stop` or `size` is where the bytes end, `after` the statement that moves `at` past them: up to a terminator,
         # up to the end of the stream, or of a stated size.
         if field.size is None and not field.to_end:
@@ -207,14 +208,13 @@ class Values(Rules):
                 self._cut(field, into, mark)
             self.cut_out(into)
             after = f"at += {size}"
-        if "process" in field.raw:
+        if kind == TEXT:
+            self.decode(field, into, path, "at", paid=whole)
+        elif "process" in field.raw:
             lines.add("start = at", after)
             self._process(field, into, path)
-            after = ""
-        if kind == TEXT:
-            self.decode(field, into, path, "start" if "process" in field.raw else "at", paid=whole)
-        if after:
-            lines.add(after)
+            return
+        lines.add(after)
 
     def cut_out(self, into: str, stop: str = "") -> None:
         """Emit statements that record which bytes `into` was cut from, before padding is removed; here none."""
