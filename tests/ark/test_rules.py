@@ -387,6 +387,29 @@ def test_removed_columns_are_ignored(tmp_path: Path) -> None:
     assert read_error(log) is None
 
 
+@pytest.mark.parametrize("registry", [own_registry().to_json(), ""], ids=["embedded", "built in"])
+@pytest.mark.parametrize(("count", "severity"), [(1, Severity.WARNING), (2, Severity.ERROR)])
+def test_a_filter_with_an_unknown_group(tmp_path: Path, count: int, severity: Severity, registry: str) -> None:
+    """It is unknown what the filter hides; that of the last section hides nothing."""
+    log = Log(tmp_path / "log")
+    sections(log, count)
+    newer = json.loads(own_registry().to_json())
+    query = next(schema for schema in newer["schemas"] if schema["name"] == "Query")
+    query["groups"] = [{"identifier": 4, "fields": [{"name": "strange", "type": "uint8"}]}]
+    from exhume.formats.ark.rbuf.registry import Registry
+
+    encoder = encoder_for(Registry.from_json(json.dumps(newer)), MANIFEST_TYPE)
+    value = log.manifest.to_value()
+    for section in value["sections"]:
+        section["acceptance_filter"]["strange"] = 0
+    log.manifest_path.write_bytes(build_serializable_file(encoder.encode(value), MANIFEST_TYPE, registry))
+    found = [finding for finding in findings_of(log) if finding.code == "ARK-421"]
+    assert severity in [finding.severity for finding in found]
+    assert "group 4, 1 byte" in str(found[0])
+    error = read_error(log)
+    assert (error and error.code) == (None if count == 1 else "ARK-421")
+
+
 def test_bombs_are_refused(tmp_path: Path) -> None:
     log = Log(tmp_path / "log", "zstd")
     bomb = codecs.compress("zstd", bytes(1 << 24))

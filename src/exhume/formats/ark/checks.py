@@ -205,7 +205,7 @@ FILTER_UNKNOWN = _rule(
     "acceptance filter is not understood",
     spec=_MANIFEST,
     error=UnsupportedFeatureError,
-    hint="Its schema has other fields than the known ones. If sections follow it, what they may show is unknown.",
+    hint="It has other fields or groups than the known ones. If sections follow it, what they may show is unknown.",
 )
 METADATA = _rule(422, "metadata value is not JSON", spec=_MANIFEST, severity=Severity.NOTE)
 

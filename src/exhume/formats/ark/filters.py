@@ -44,7 +44,7 @@ class Filter:
     allow: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
     unknown: Mapping[str, Any] = field(default_factory=dict)
-    """Fields that are set but not understood."""
+    """Fields that are set but not understood, and "groups": what is unusual about those of the object."""
     raw: bytes = b""
     """The filter's bytes when no schema fits."""
 

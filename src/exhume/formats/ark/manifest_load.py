@@ -8,7 +8,7 @@ Spec: ark_log.txt, Manifest File Format.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -105,7 +105,7 @@ def _load_embedded(file: SerializableFile, where: Span, findings: list[Finding])
     notes: list[Note] = []
     content = where.sub(0, len(file.content))
     value = decoder_for(registry, assumptions.MANIFEST_TYPE).decode(file.content, span=content, notes=notes)
-    manifest = manifest_from_value(value)
+    manifest = manifest_from_value(value, notes)
     more = [_strict(note).finding(content) for note in notes]
     more += _old_columns(registry, file.content, content)
     return LoadedManifest(manifest, SchemaSource.EMBEDDED, (*findings, *more), value, registry, file)
@@ -154,7 +154,7 @@ def _load_built_in(content: bytes, where: Span, *, allow_rest: bool) -> _Candida
         exact = not any(note.rule is GROUP_LENGTH for note in notes)
         if exact and (used == len(content) or allow_rest) and _plausible(value):
             findings = [note.finding(where) for note in notes] + _old_columns(registry, content, where)
-            return manifest_from_value(value), value, registry, name, used, findings
+            return manifest_from_value(value, notes), value, registry, name, used, findings
     return _load_opaque_filter(content, where, allow_rest=allow_rest)
 
 
@@ -205,13 +205,16 @@ def _plausible(value: Mapping[str, Any]) -> bool:
     return True
 
 
-def manifest_from_value(value: Mapping[str, Any]) -> Manifest:
+def manifest_from_value(value: Mapping[str, Any], notes: Sequence[Note] = ()) -> Manifest:
     """The `Manifest` of a decoded value, whatever registry it was decoded with.
+
+    A filter is not understood if any of the `notes` of decoding is about its groups: what they hide is unknown.
 
     Raises the error of rule ARK-348 when fields that every manifest needs are missing or of another type.
     """
     try:
-        sections = tuple(_section(each) for each in value.get("sections") or ())
+        odd = {id(note.within): note.detail for note in notes if note.within is not None}
+        sections = tuple(_section(each, odd) for each in value.get("sections") or ())
         metadata_object = value.get("metadata") or {}
         entries = metadata_object.get(assumptions.METADATA_FIELD)
         if entries is None:  # the field has another name in the manifest's own schema
@@ -241,13 +244,19 @@ def _guid(value: Any) -> str:
     return value
 
 
-def _section(value: Mapping[str, Any]) -> ManifestSection:
-    """Return a section of the manifest from its decoded value."""
+def _section(value: Mapping[str, Any], odd: Mapping[int, str]) -> ManifestSection:
+    """Return a section of the manifest from its decoded value.
+
+    `odd` states what is unusual about the groups of objects, by the `id` of their values.
+    """
     query = value.get("acceptance_filter")
+    found = Filter.from_value(query) if isinstance(query, Mapping) else ACCEPT_ALL
+    if id(query) in odd:
+        found = replace(found, unknown={**found.unknown, "groups": odd[id(query)]})
     return ManifestSection(
         tuple(_column(each) for each in value["columns"]),
         _guid(value.get("original_log_identifier", NIL)),
-        Filter.from_value(query) if isinstance(query, Mapping) else ACCEPT_ALL,
+        found,
     )
 
 

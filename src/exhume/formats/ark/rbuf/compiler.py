@@ -195,9 +195,9 @@ class Compiler:
                 # A group of a known number is read; fewer bytes than it has are a note.
                 plan = plans.get(number)
                 if plan is None:
-                    state.note(GROUP_UNKNOWN, pos, stop, f"group {number}, {counted(size, 'bytes')}")
+                    state.note(GROUP_UNKNOWN, pos, stop, f"group {number}, {counted(size, 'bytes')}", out)
                 elif (at := plan(buf, body, stop, state, out)) != stop:
-                    state.note(GROUP_LENGTH, at, stop, f"group {number} has {counted(stop - at, 'bytes')} more")
+                    state.note(GROUP_LENGTH, at, stop, f"group {number} has {counted(stop - at, 'bytes')} more", out)
                 pos = stop
             # Groups that are missing get their defaults.
             if len(seen) < len(plans) or not seen.issuperset(plans):
@@ -234,7 +234,7 @@ class Compiler:
             for steps, fill, cost in single:
                 if pos >= end:
                     if cost and not noted:  # 0: a removed field, which has no default
-                        state.note(GROUP_LENGTH, end, end, "the group ends before its last field")
+                        state.note(GROUP_LENGTH, end, end, "the group ends before its last field", out)
                         noted = True
                     state.spend(cost, pos)
                     fill(out)

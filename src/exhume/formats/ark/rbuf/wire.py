@@ -105,6 +105,8 @@ class Note(NamedTuple):
     start: int
     end: int
     detail: str = ""
+    within: Mapping[str, Any] | None = None
+    """The object whose groups it is about: there is more or less of it than is shown."""
 
     def finding(self, span: Span) -> Finding:
         """The finding for a value at `span`."""
@@ -121,10 +123,10 @@ class State:
         self.budget: int = budget  # cost units that are left
         self.notes: list[Note] | None = notes  # None: notes are not wanted
 
-    def note(self, rule: Rule, start: int, end: int, detail: str = "") -> None:
+    def note(self, rule: Rule, start: int, end: int, detail: str = "", within: Mapping[str, Any] | None = None) -> None:
         """Add a note, unless there are `MAX_NOTES`."""
         if self.notes is not None and len(self.notes) < MAX_NOTES:
-            self.notes.append(Note(rule, start, end, detail))
+            self.notes.append(Note(rule, start, end, detail, within))
 
     def spend(self, cost: int, position: int) -> None:
         """Take `cost` units of the budget for expansion; raise `DecodeFailure` when it is used up."""
