@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import random
 
 from exhume.formats.clp_ir.layout import Encodings, build_metadata
-from exhume.formats.kv_ir.layout import END, build_log_type, build_preamble, build_variable
+from exhume.formats.kv_ir.layout import END, build_preamble, build_variable
 
 from .streams import PATTERN, SMALL, START_MS, UNITS, WIDE, WIDE_UNITS, ZONE, at, delta, event, head, offset, variable_8
 from .streams import wrapped as wrapped
@@ -31,10 +32,10 @@ def _wide(*units: bytes) -> bytes:
 
 
 ZST = wrapped(SMALL)
-_LOG_TYPE = build_log_type(b"n \x11\n")
-_NUMBERS = [number * 7919 % 65_521 for number in range(60_000)]
-_COUNTED = b"".join(build_variable(number) + _LOG_TYPE + delta(number) for number in _NUMBERS)
-LONG = wrapped(head() + _COUNTED + END)
+_DRAW = random.Random(307)
+_TEXTS = [event(delta(n), _DRAW.randbytes(90).hex().encode() + b" \x11\n", n) for n in range(2000)]
+LONG = wrapped(head() + b"".join(_TEXTS) + END)
+"""A frame of several blocks, which is read in several pieces, of few events."""
 
 CASES = {
     "CLPIR-101": b"\xfd\x2f\xb5\x31" + SMALL[4:],

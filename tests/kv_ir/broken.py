@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 
 from exhume_ksy.facts.clp_kv_ir import Encodings, Tags
 
@@ -34,9 +35,10 @@ def _deep() -> bytes:
 
 
 ZST = wrapped(SMALL)
-_BEFORE, _AFTER = event([(2, b"?")], []).split(b"?")
-_COUNTED = b"".join(_BEFORE + build_integer(number * 7919 % 65_521) + _AFTER for number in range(60_000))
-LONG = wrapped(HEAD + b"".join(UNITS) + _COUNTED + END)
+_DRAW = random.Random(307)
+_TEXTS = [event([(2, build_integer(n))], [(1, build_text(_DRAW.randbytes(90).hex().encode()))]) for n in range(2000)]
+LONG = wrapped(HEAD + b"".join(UNITS) + b"".join(_TEXTS) + END)
+"""A frame of several blocks, which is read in several pieces, of few events."""
 
 CASES = {
     "KVIR-101": b"\xfd\x2f\xb5\x31" + SMALL[4:],
