@@ -1,4 +1,4 @@
-"""Run as a script: damages every byte of an archive in several ways and reads the result.
+"""Run as a script: damages every byte of some archives in several ways and reads the result.
 
 Prints one JSON object: the CPU seconds of the slowest case, peak memory in MiB, and what was not an `ExhumeError`.
 """
@@ -49,11 +49,18 @@ def use(data: bytes, *, all_ways: bool) -> None:
         list(archive.entries())
 
 
-def main(path: Path, thorough: bool) -> None:
-    data = path.read_bytes()
+def main(paths: list[Path], thorough: bool) -> None:
+    found = [examine(path.read_bytes(), thorough) for path in paths]
+    failures = [f"{path.name}, {one}" for path, (_, failed) in zip(paths, found, strict=True) for one in failed]
+    slowest, peak = max(seconds for seconds, _ in found), peak_memory() >> 20
+    json.dump({"slowest": slowest, "peak": peak, "failures": failures[:5]}, sys.stdout)
+
+
+def examine(data: bytes, thorough: bool) -> tuple[float, list[str]]:
+    """The CPU seconds of the slowest case, and what was not an `ExhumeError`."""
     slowest = 0.0
-    failures = []
-    for offset in range(0, len(data), 1 if thorough else 3):
+    failures: list[str] = []
+    for offset in range(0, len(data), 1 if thorough else 7):
         masks = (0x01, 0x10, 0x80, 0xFF) if thorough else ((0x01, 0xFF)[offset % 2],)
         for value in sorted({data[offset] ^ mask for mask in masks}):
             damaged = data[:offset] + bytes([value]) + data[offset + 1 :]
@@ -66,9 +73,8 @@ def main(path: Path, thorough: bool) -> None:
             except BaseException:
                 failures.append(f"{offset}={value:#x}: {traceback.format_exc()[-600:]}")
             slowest = max(slowest, time.process_time() - start)
-    peak = peak_memory() >> 20
-    json.dump({"slowest": slowest, "peak": peak, "failures": failures[:5]}, sys.stdout)
+    return slowest, failures
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2:] == ["thorough"])
+    main([Path(name) for name in sys.argv[2:]], sys.argv[1] == "thorough")

@@ -17,6 +17,7 @@ from exhume.io.local import FileSource
 from tests.clp_s import build
 from tests.clp_s.oracle import ORACLES, Oracle
 from tests.clp_s.strategies import dumps, records
+from tests.sizes import size
 
 OPTIONS: tuple[list[str], ...] = (
     [],
@@ -54,7 +55,7 @@ def same(oracle: Oracle, text: bytes, options: list[str]) -> bool:
 
 
 @pytest.mark.parametrize("oracle", ORACLES)
-@settings(max_examples=25)
+@settings(max_examples=size(12, 500))
 @given(items=st.lists(records, min_size=1, max_size=30), options=st.sampled_from(OPTIONS))
 @pytest.mark.slow
 def test_random_records(oracle: Oracle, items: list[dict[str, Any]], options: list[str]) -> None:

@@ -123,7 +123,8 @@ def test_each_reads_both(oracle: Oracle, name: str, tmp_path: Path) -> None:
     assert printed(made, ordered=True) == ordered
     exhume.recode(made, tmp_path / "moved.clps", directory=False)
     assert (tmp_path / "moved.clps").read_bytes() == b"".join((made / file).read_bytes() for file in FILES)
-    assert oracle.extract(tmp_path, tmp_path / "moved.clps") == expected
+    if THOROUGH or name not in REAL_INPUTS:
+        assert oracle.extract(tmp_path, tmp_path / "moved.clps") == expected
     version = versions_of(oracle)[0]
     ours(tmp_path / "ours", source, version, options)
     own, in_order = printed(tmp_path / "ours"), printed(tmp_path / "ours", ordered=True)
@@ -134,7 +135,7 @@ def test_each_reads_both(oracle: Oracle, name: str, tmp_path: Path) -> None:
     else:
         assert (own, in_order) == (expected, ordered)
     queries = ("*: *", "a: *1*", "ts > 1700000000050", "NOT msg: x")
-    for query in queries if THOROUGH else queries[INPUTS.index(name) % 2 :: 2]:
+    for query in queries if THOROUGH else queries[INPUTS.index(name) % 4 :: 4]:
         stated = [oracle.run("s", archive, query) for archive in (made, tmp_path / "ours")]
         with open_archive(LocalTree(made)) as first, open_archive(LocalTree(tmp_path / "ours")) as second:
             found = [b"".join(archive.json_lines(query)) for archive in (first, second)]

@@ -31,9 +31,11 @@ from tests.clp_s.build import Built, clp, i64, tiny
 from tests.clp_s.test_frames import frame, lying
 from tests.sizes import THOROUGH, size, some
 
-ROWS = size(2500, 6000)
+ROWS = size(1000, 6000)
 CUT = 2_000
 """Bytes of a frame."""
+SMALL_CUT = size(800, 2_000)
+"""Bytes of a frame of the archives that a writer makes."""
 
 PAYLOAD = bytes(range(251)) * 100
 
@@ -249,7 +251,7 @@ def lines() -> Iterator[str]:
 @pytest.fixture(scope="module", params=["0.3.1", "0.4.1", "0.5.1", "0.5.1 arrays"])
 def stored(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """An archive with every type of column, in many frames."""
-    return written(request.param, tmp_path_factory.mktemp("windows"), CUT)
+    return written(request.param, tmp_path_factory.mktemp("windows"), SMALL_CUT)
 
 
 def written(version_and_arrays: str, folder: Path, cut: int) -> bytes:
@@ -462,9 +464,10 @@ def test_memory_is_that_of_a_few_frames(stored: bytes, monkeypatch: pytest.Monke
         held.append(len(self._made))
 
     monkeypatch.setattr(FrameCache, "gather", counting)
+    monkeypatch.setattr(blocks, "WINDOW_BYTES", 8 * SMALL_CUT)
     with open_archive(BytesSource(stored)) as archive:
         table = max(archive.tables, key=lambda one: one.size)
-        assert table.size // CUT > 120
+        assert table.size // SMALL_CUT > 120
         for _ in archive.json_chunks():
             pass
     assert max(held) < 70, "two for each array of a column, and some of what variables take"

@@ -19,6 +19,7 @@ from exhume.io.local import FileSource
 from tests.clp_s.oracle import ORACLES, Oracle
 from tests.clp_s.strategies import dumps, records
 from tests.clp_s.test_writer_samples import payloads
+from tests.sizes import size
 
 STAMPS = [
     *(
@@ -81,7 +82,7 @@ def check(oracle: Oracle, text: bytes, **options: Any) -> bytes:
 
 
 @pytest.mark.parametrize("oracle", ORACLES)
-@settings(max_examples=20)
+@settings(max_examples=size(12, 500))
 @given(
     items=st.lists(st.tuples(records, st.sampled_from(["", *STAMPS])), min_size=1, max_size=20),
     options=st.sampled_from(OPTIONS),
@@ -179,7 +180,7 @@ def test_sizes_are_alike(oracle: Oracle) -> None:
 
 
 @pytest.mark.parametrize("oracle", ORACLES)
-@settings(max_examples=20)
+@settings(max_examples=size(12, 500))
 @given(st.lists(records, min_size=1, max_size=15), st.booleans(), st.booleans())
 @pytest.mark.slow
 def test_same_sections(oracle: Oracle, items: list[dict[str, Any]], structurize: bool, retain: bool) -> None:

@@ -51,7 +51,7 @@ def spilled(monkeypatch: pytest.MonkeyPatch) -> None:
         {"timestamp_key": "ts"},
         {"timestamp_key": "ts", "version": "0.4.1", "structurize_arrays": True},
         {"min_table_size": 1000, "log_order": False},
-        {"target_encoded_size": 200_000},
+        {"target_encoded_size": 75_000},
         {"directory": True},
     ],
 )
@@ -59,7 +59,7 @@ def test_the_archive_is_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], jobs: int
 ) -> None:
     lines = tmp_path / "in.jsonl"
-    lines.write_text("".join(json.dumps(record) + "\n" for record in records(4000)))
+    lines.write_text("".join(json.dumps(record) + "\n" for record in records(1500)))
     monkeypatch.setattr("exhume.formats.clp_s.write.inputs.PIECE", 1 << 15)
 
     def made(name: str) -> dict[str, bytes]:
