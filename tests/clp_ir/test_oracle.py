@@ -17,6 +17,7 @@ from exhume.formats.clp_ir.reader import ClpIrArchive, choose
 from exhume.formats.clp_ir.writer import ClpIrWriter
 from tests.clp_ir.streams import wrapped
 from tests.oracles import Oracle, apart
+from tests.sizes import size
 
 WORDS = st.one_of(
     st.sampled_from([
@@ -39,7 +40,9 @@ ZONES = st.sampled_from(["UTC", "America/New_York", "Europe/Berlin", "Asia/Kolka
 ASCII = st.text(st.characters(max_codepoint=127), max_size=20)
 """clp-ffi-py writes any text into the metadata, and fails to read what is not ASCII there."""
 DRAWN = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    max_examples=size(30, 2000),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 
 

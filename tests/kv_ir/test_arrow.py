@@ -31,7 +31,7 @@ from exhume.testing.sources import MisreportingSource
 from tests.kv_ir.broken import CASES
 from tests.kv_ir.streams import EMPTY, FALSE, HEAD, NULL, SMALL, TRUE, UNITS, apart, auto, event, user, wrapped
 from tests.kv_ir.test_reading import STREAMS
-from tests.sizes import THOROUGH, some
+from tests.sizes import THOROUGH, size, some
 
 pa = pytest.importorskip("pyarrow")
 
@@ -268,7 +268,7 @@ def test_random_streams(draw: random.Random, batch_rows: int) -> None:
 
 
 @pytest.mark.bulk
-@pytest.mark.parametrize("seed", range(100))
+@pytest.mark.parametrize("seed", range(size(50, 200)))
 def test_some_columns_of_random_streams(seed: int) -> None:
     draw = random.Random(seed)
     data = Maker(draw).stream()

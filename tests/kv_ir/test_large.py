@@ -43,7 +43,7 @@ def long_text(seed: int, size: int) -> str:
 
 TEXTS = {
     "mixed": long_text(1, 1 << 20),
-    "one literal": "word " * (1 << 18),
+    "one literal": "word " * (1 << 16),
     "one variable": "7" * (1 << 20) + " ",
     "one variable after text": "is " + "deadbeef0" * (1 << 18),
     "no space": "x" * (5 << 20),

@@ -31,7 +31,8 @@ RARE = [
     b'{"a": "', b'{"a": "\xff"}', b'{"a": "\x01"}', b'{"a": NaN}', b'{"a": 9223372036854775808}', b"\xef\xbb\xbf{}",
     b'{"a": 01}', b'{"a": tru}', b'{"a": 1}\x00', b'{"a": ' * 120 + b"1" + b"}" * 120,
     b'{"a": ' + b"[" * 120 + b"]" * 120 + b"}",
-    b'{"a": ' * 5000 + b"1" + b"}" * 5000, b'{"k": "%s"}' % (b"a" * 70_000), b'{"k": "%s"}' % (b"a 1" * 30_000),
+    b'{"a": ' * 5000 + b"1" + b"}" * 5000, b'{"k": "%s"}' % (b"a" * 70_000),
+    b'{"k": "%s"}' % (b"a 1" * 2_000 + b" b" * 35_000),
     b'{"' + b"k" * 300 + b'": -129, "b": -32769, "c": -2147483649}', b'{"": {"": ""}}', PAIRS.encode(),
     b'{"%s": {}}' % units.AUTO.encode(), b'{"%s": 1}' % units.USER.encode(), b'{"%s": []}' % units.AUTO.encode(),
 ]  # fmt: skip
@@ -58,7 +59,7 @@ def check(text: bytes, path: Path, *, both: bool) -> None:
 @pytest.mark.parametrize("both", [False, True])
 @pytest.mark.parametrize("line", RARE)
 def test_rare_lines(line: bytes, both: bool, tmp_path: Path) -> None:
-    for before in (b"", b"\n", b"{}\n" if both else HEAD):
+    for before in (b"", b"\n" + (b"{}\n" if both else HEAD)):
         check(before + line, tmp_path / "a.clp", both=both)
         check(before + line + b"\n{}\n" + before + line + b"\n", tmp_path / "a.clp", both=both)
 
@@ -94,9 +95,10 @@ def test_any_objects_and_damage(
 
 def test_lines_in_pieces_and_many_keys(tmp_path: Path) -> None:
     """Several pieces of input, and more keys within arrays than are kept: the numbers of keys stay."""
-    lines = [b'{"a%d": [{"k%d": 1}, {"%d": 2}], "same": {"in": "x %d"}}\n' % (n % 9, n, n, n) for n in range(33_000)]
+    keys = [b", ".join(b'{"k%d": 1}, {"%d": 2}' % (n, n) for n in range(at, at + 30)) for at in range(0, 33_000, 30)]
+    lines = [b'{"a%d": [%s], "same": {"in": "x %d"}}\n' % (n % 9, one, n) for n, one in enumerate(keys)]
     check(b"".join(lines), tmp_path / "a.clp", both=False)
-    packed = [written(encoder, b"".join(lines[:8_000]), tmp_path / "a.clp", both=False, codec="zstd")
+    packed = [written(encoder, b"".join(lines[:300]), tmp_path / "a.clp", both=False, codec="zstd")
               for encoder in (kernel.KvIrEncoder, pykernel.KvIrEncoder)]  # fmt: skip
     assert packed[0] == packed[1]
 
