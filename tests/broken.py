@@ -204,10 +204,9 @@ def _clp_s() -> Named:
 
 
 def _leveldb() -> Named:
-    from exhume.formats.leveldb.wire import build_varint
     from exhume.io.tree import MemoryTree
     from tests.leveldb.make_samples import build_database
-    from tests.leveldb.test_damage import CASES, KEY, VARIANTS, table_of
+    from tests.leveldb.test_damage import BOMB, CASES, KEY, VARIANTS, table_of
 
     def build(change: Callable[[dict[str, bytes]], None]) -> Build:
         def make(folder: Path) -> MemoryTree:
@@ -219,15 +218,13 @@ def _leveldb() -> Named:
 
     yield from ((name, build(change)) for name, change in _numbered(CASES) if name != "LDB-502")
     yield from ((name, build(change)) for name, change in VARIANTS.items())
-    prefix = build_varint(0) + build_varint(900) + b"\0" + b"k" * 900
-    bomb = prefix + (build_varint(900) + b"\0\0") * 30 + bytes(4) + b"\1\0\0\0"
-    yield "LDB-502", Broken(build(table_of((bomb, KEY))), Limits(structure_size=20_000))
+    yield "LDB-502", Broken(build(table_of((BOMB, KEY))), Limits(structure_size=20_000))
     few = (("exhume.findings.MAX_PER_RULE", 3),)
-    bombs = table_of(*[(bomb, KEY)] * 5)
+    bombs = table_of(*[(BOMB, KEY)] * 5)
     yield "LDB-502 five times where 3 are told", Broken(build(bombs), Limits(structure_size=20_000), bounds=few)
     yield (
         "LDB-502 three times where 3 are told",
-        Broken(build(table_of(*[(bomb, KEY)] * 3)), Limits(structure_size=20_000), bounds=few),
+        Broken(build(table_of(*[(BOMB, KEY)] * 3)), Limits(structure_size=20_000), bounds=few),
     )
 
 

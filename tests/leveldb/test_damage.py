@@ -34,6 +34,7 @@ from exhume.io.local import LocalTree
 from exhume.io.source import BytesSource
 from exhume.io.tree import MemoryTree
 from exhume.layout.sections import SectionKind
+from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.recovery import Outcome
 from exhume.testing.damage import flip, overwrite
 from exhume.view.map import VERDICT_COLORS, draw_map, to_svg
@@ -48,8 +49,8 @@ LIVE = {b"apple": b"golden", b"damson": b"blue" * 20, b"elder": b"black"}
 KEY = InternalKey(b"k", 1, 1).build()
 
 
-def findings(files: Files) -> list[Finding]:
-    return list(exhume.verify(MemoryTree(files), format="leveldb"))
+def findings(files: Files, limits: Limits = DEFAULT_LIMITS) -> list[Finding]:
+    return list(exhume.verify(MemoryTree(files), format="leveldb", limits=limits))
 
 
 def put(name: str, data: bytes) -> Change:
@@ -233,6 +234,9 @@ OTHER = build_block([(InternalKey(b"a", 1, 1).build(), b"v")])
 TABLE = (1, 5, 474, InternalKey(b"a", 9, 1).build(), InternalKey(b"z", 1, 1).build())
 WIDER = (1, 5, 474, InternalKey(b"Z", 9, 1).build(), InternalKey(b"z", 1, 1).build())
 TWICE = edit(log=6, last=6, following=7, tables=[TABLE, TABLE])
+BOMB = (build_varint(0) + build_varint(900) + b"\0" + b"k" * 900
+        + (build_varint(900) + b"\0\0") * 30 + bytes(4) + b"\1\0\0\0")  # fmt: skip
+"""A block whose keys take 27,000 bytes."""
 
 CASES: list[tuple[str, Change]] = [
     ("LDB-101", drop("CURRENT")),
@@ -338,8 +342,7 @@ CASES: list[tuple[str, Change]] = [
     ("LDB-501", put("CURRENT", b"../../etc/passwd\n")),
     ("LDB-501", put("CURRENT", b"/etc/passwd\n")),
     ("LDB-501", put("CURRENT", b"MANIFEST-1/../../x\n")),
-    ("LDB-502", table_of((build_varint(0) + build_varint(20_000) + b"\0" + b"k" * 20_000
-                          + (build_varint(20_000) + b"\0\0") * 20_000 + bytes(4) + b"\1\0\0\0", KEY))),
+    ("LDB-502", table_of((BOMB, KEY))),
 ]  # fmt: skip
 
 
@@ -410,13 +413,14 @@ VARIANTS: dict[str, Change] = {
 def test_each_rule_is_reported_and_the_reader_continues(code: str, change: Change) -> None:
     files = build_database()
     change(files)
-    found = findings(files)
+    limits = Limits(structure_size=20_000) if code == "LDB-502" else DEFAULT_LIMITS
+    found = findings(files, limits)
     reported = [f for f in found if f.code == code]
     assert reported, [str(f) for f in found]
     assert reported[0].span is not None
     assert reported[0].spec_ref
     assert "\n" not in str(reported[0])
-    database = Database(MemoryTree(files))
+    database = Database(MemoryTree(files), limits=limits)
     list(database.versions())  # the forensic view never raises for damage
     severe = [f for f in found if f.severity is Severity.ERROR]
     if severe:
@@ -424,7 +428,7 @@ def test_each_rule_is_reported_and_the_reader_continues(code: str, change: Chang
             list(database.scan())
         except ExhumeError as error:
             assert error.code in {f.code for f in found} | {"EX-501"}
-    with LevelDbArchive(MemoryTree(files)) as archive:
+    with LevelDbArchive(MemoryTree(files), limits=limits) as archive:
         archive.info().to_dict()
         archive.stats()
         assert archive.sections().coverage().total == sum(map(len, files.values()))
@@ -501,7 +505,7 @@ def test_the_undamaged_database_is_clean() -> None:
 def test_flips_everywhere_are_found_or_harmless(codec: str) -> None:
     files = build_database(codec=codec)
     clean = {str(f) for f in findings(files)}
-    for name, at in some((name, at) for name, data in files.items() for at in range(0, len(data), size(3, 1))):
+    for name, at in some((name, at) for name, data in files.items() for at in range(0, len(data), size(7, 1))):
         broken = {**files, name: flip(files[name], at, (0xFF, 1, 0x80, 8)[at % 4])}
         found = [f for f in findings(broken) if str(f) not in clean]
         if found:
@@ -513,7 +517,7 @@ def test_flips_everywhere_are_found_or_harmless(codec: str) -> None:
 def test_cuts_everywhere_are_found_or_end_a_log() -> None:
     files = build_database()
     clean = {str(f) for f in findings(files)}
-    step = size(3, 1)
+    step = size(7, 1)
     for name, length in some((name, at) for name, data in files.items() for at in range(0, len(data), step)):
         broken = {**files, name: files[name][:length]}
         found = [f for f in findings(broken) if str(f) not in clean]

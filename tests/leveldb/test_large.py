@@ -33,7 +33,7 @@ from exhume.native import kernel
 from tests.leveldb.crafted import MERGE, build_batch
 from tests.leveldb.make_samples import PUT, build_database, build_table, write_files
 from tests.leveldb.test_damage import blob_file, blobs
-from tests.sizes import some
+from tests.sizes import size, some
 
 CODECS = ("none", "snappy")
 CHANCE = random.Random(6)
@@ -101,7 +101,7 @@ def test_damage_is_found_alike(codec: str, tiny: pytest.MonkeyPatch) -> None:
     (name,) = (one for one in files if one.endswith(".ldb"))
     data, chance = files[name], random.Random(codec)
     damaged = []
-    for _ in range(60):
+    for _ in range(size(30, 60)):
         at, bit = chance.randrange(len(data)), 1 << chance.randrange(8)
         damaged.append({**files, name: data[:at] + bytes((data[at] ^ bit,)) + data[at + 1 :]})
     found = [stated(one) for one in damaged]
@@ -254,7 +254,7 @@ def _in_a_log(value: bytes) -> dict[str, bytes]:
 
 @pytest.mark.parametrize("make", [_in_a_table, _in_a_log])
 def test_memory_is_that_of_a_chunk(make: Callable[[bytes], dict[str, bytes]], tmp_path: Path) -> None:
-    size = 36 << 20
+    size = 24 << 20
     write_files(tmp_path / "db", make(random.Random(1).randbytes(1 << 20) * (size >> 20)))
     with exhume.open(tmp_path / "db", format="leveldb") as opened:
         archive: Any = opened
@@ -266,7 +266,7 @@ def test_memory_is_that_of_a_chunk(make: Callable[[bytes], dict[str, bytes]], tm
             peak = tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()
-    assert peak < 24 << 20
+    assert peak < 21 << 20
 
 
 Cli = Callable[..., Any]

@@ -20,7 +20,7 @@ from exhume.formats.leveldb.database import Database
 from exhume.formats.leveldb.model import Role
 from exhume.io.local import LocalTree
 from tests.oracles import need
-from tests.sizes import THOROUGH
+from tests.sizes import THOROUGH, size
 
 from .crafted import ours, with_options
 from .producers import Rows
@@ -95,7 +95,7 @@ def write(path: Path, shape: Shape) -> None:
         for number in range(chosen["families"])
     ]
     rng = random.Random(str(shape))
-    for step in range(400):
+    for step in range(size(250, 400)):
         change(database, rng.choice(targets), step, rng, chosen)
     if chosen["families"] == 2 and rng.random() < 0.5:
         targets.pop().close()
@@ -138,8 +138,8 @@ def change(database: Any, target: Any, step: int, rng: random.Random, chosen: di
     """Write, delete or flush something in a column family."""
     rocksdict = need("rocksdict")
     key = b"k%03d" % rng.randrange(120)
-    size = rng.choice((0, 8, 300, 40_000 if chosen["large"] else 20))
-    value = (b"value %d " % step * size)[:size]
+    length = rng.choice((0, 8, 300, 40_000 if chosen["large"] else 20))
+    value = (b"value %d " % step * length)[:length]
     kind = rng.randrange(20)
     if kind < 3:
         target.delete(key)

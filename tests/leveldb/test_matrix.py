@@ -155,7 +155,7 @@ def test_every_shape(tmp_path: Path) -> None:
     indexes: set[int] = set()
     for number, shape in enumerate(shapes()):
         path = tmp_path / str(number)
-        rows = write(path, shape)
+        rows = write(path, shape, size(300, 500))
         compared("databases")
         with LevelDbArchive(LocalTree(path)) as archive:
             database = archive.database
@@ -185,7 +185,7 @@ CUT = list(itertools.product(range(len(VERSIONS)), enumerate(CHOICES["checksum"]
 @pytest.mark.bulk
 def test_blocks_of_a_cut_table_are_found(tmp_path: Path, version: int, checksum: str, compression: str) -> None:
     """All before the cut, whatever the checksum; without two blocks that were damaged, one of them the first."""
-    write(tmp_path / "db", Shape(version, checksum, compression), size(150, 500))
+    write(tmp_path / "db", Shape(version, checksum, compression), size(80, 500))
     path = max((tmp_path / "db").glob("*.sst"), key=lambda file: file.stat().st_size)
     data = path.read_bytes()
     handles = list(Table(BytesSource(data)).index().handles)

@@ -19,7 +19,10 @@ from tests.broken import golden
 from tests.leveldb.make_samples import PUT, build_database, write_files
 from tests.leveldb.test_damage import VARIANTS, retable, table_of
 from tests.leveldb.test_ranges import files_of
-from tests.sizes import some
+from tests.sizes import THOROUGH, some
+
+STEP = 97 if THOROUGH else 199
+"""Bytes from one damaged byte to the next."""
 
 
 def findings(path: Path, *, jobs: int = 1, quick: bool = False) -> list[exhume.Finding]:
@@ -37,7 +40,7 @@ def test_pieces_of_any_size_show_the_same(tmp_path: Path, monkeypatch: pytest.Mo
     tables = [name for name in sorted(whole) if name.endswith(".ldb")]
     damaged = [whole]
     for name in tables:
-        damaged += [{**whole, name: flip(whole[name], at)} for at in range(0, len(whole[name]), 97)]
+        damaged += [{**whole, name: flip(whole[name], at)} for at in range(0, len(whole[name]), STEP)]
     damaged.append({**whole, tables[0]: whole[tables[1]], tables[1]: whole[tables[0]]})  # not as in the manifest
     sound = None
     for number, files in some(enumerate(damaged)):

@@ -102,7 +102,7 @@ def test_damage_is_reported_as_block_by_block(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(ranges, "plan_ranges", partial(ranges.plan_ranges, size=150))
     raised = set()
     for name in ("000010.ldb", "000011.ldb"):
-        for at in range(0, len(files[name]), size(29, 1)):
+        for at in range(0, len(files[name]), size(53, 1)):
             tree = memory_tree({**files, name: flip(files[name], at)})
             alone, together = reported(tree, 1), reported(tree, 3)
             assert together == alone

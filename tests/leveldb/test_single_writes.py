@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import random
 import subprocess
@@ -33,6 +34,7 @@ TIMESTAMPS = (10, bytes(4) + (2).to_bytes(2, "little"))
 CONSTANT = ("000003.log", 3, Verdict.GOOD, True, (12,))
 
 
+@functools.cache
 def log(seed: int, count: int) -> bytes:
     """Mostly single writes; among them everything that is not one, and what is reported about a log."""
     dice = random.Random(seed)

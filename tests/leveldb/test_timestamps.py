@@ -22,6 +22,7 @@ from exhume.formats.leveldb.model import BYTEWISE, Status
 from exhume.formats.leveldb.reader import LevelDbArchive
 from exhume.io.local import LocalTree
 from tests.leveldb.crafted import DELETE, PUT, RANGE_DELETE, Crafted, batch, fragments
+from tests.sizes import size
 
 pytestmark = pytest.mark.conformance
 
@@ -75,7 +76,7 @@ def versions(path: Path, rows: Rows) -> set[Any]:
 
 
 @pytest.mark.parametrize("order", [BYTEWISE, REVERSE])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(size(2, 10)))
 def test_logs_and_tables_with_timestamps(tmp_path: Path, order: str, seed: int) -> None:
     path = tmp_path / "db"
     database = Crafted.stamped(path, order)
