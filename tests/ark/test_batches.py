@@ -57,7 +57,7 @@ def messages(number: int, channels: int, seed: int = 3) -> list[Row]:
 @pytest.mark.parametrize(("items", "room"), [(1, 1 << 20), (50, 1 << 20), (50, 333), (1000, 41), (1 << 16, 1 << 20)])
 def test_splits_are_the_same(columns: list[str], items: int, room: int, tmp_path: Path) -> None:
     """Where they end because of their items and because of their bytes, in one column and in several."""
-    count = 60 if items == 1 or room < 100 else 600  # each split waits for the disk
+    count = 40 if items == 1 or room < 100 else 210  # each split waits for the disk
     rows = messages(count, len(columns))
     one = written(tmp_path / "one", rows, columns, None, items=items, room=room)
     assert isinstance(one, dict)

@@ -22,6 +22,7 @@ from exhume.formats.ark.mcap_records import library
 from exhume.formats.ark.reader import ArkArchive
 from exhume.formats.ark.writer import ArkWriter
 from tests.conftest import Ran
+from tests.sizes import THOROUGH, size
 
 pytest.importorskip("mcap")
 
@@ -167,9 +168,13 @@ def oracle(data: bytes) -> dict[str, Any]:
     }
 
 
+NUMBERS = [number for number in range(96) if THOROUGH or number.bit_count() % 2 == 0]
+"""Of `options`: each choice of five of the six, in half of the files as a rule."""
+
+
 @pytest.mark.conformance("mcap")
 @pytest.mark.bulk
-@pytest.mark.parametrize("number", range(96))
+@pytest.mark.parametrize("number", NUMBERS)
 def test_nothing_is_lost(number: int, tmp_path: Path, exhume_cli: Cli) -> None:
     """Over the product of the writer's options, the log has what the library reads from the file."""
     chosen = options()
@@ -221,7 +226,7 @@ def test_a_truncated_file_is_read_to_the_cut(chunks: bool, compression: str, tmp
     data = written(use_chunking=chunks, compression=CompressionType[compression], enable_crcs=False)
     whole = oracle(data)["messages"]
     counts = []
-    for number, cut in enumerate(range(len(MAGIC), len(data) - 1, max(1, len(data) // 40))):
+    for number, cut in enumerate(range(len(MAGIC), len(data) - 1, max(1, len(data) // size(24, 40)))):
         (tmp_path / "x.mcap").write_bytes(data[:cut])
         ran = exhume_cli("create", "ark", tmp_path / "x.mcap", "-o", tmp_path / f"log{number}", "--json")
         assert ran.code == 3, (cut, ran.err)
@@ -235,7 +240,7 @@ def test_a_truncated_file_is_read_to_the_cut(chunks: bool, compression: str, tmp
     assert counts[0] == 0
     assert counts[-1] == len(whole)
     if not chunks or compression == "NONE":
-        assert len(set(counts)) >= 15
+        assert len(set(counts)) >= 9
 
 
 def padded(data: bytes) -> bytes:

@@ -18,6 +18,7 @@ from exhume.formats.ark import parallel_query, recover, salvage
 from exhume.formats.ark.layout import ENTRY_SIZE
 from exhume.io.output.atomic import AtomicFile
 from exhume.recovery import SalvageMode
+from tests.sizes import size
 
 IDL = "namespace t; schema Pose { double x; string name; }"
 
@@ -61,11 +62,11 @@ def noise(log: Path, rng: random.Random) -> None:
 
 def cut(log: Path, rng: random.Random) -> None:
     """Split end early, one within its index, and one is gone."""
-    for path, size in zip(splits(log), (None, 0.9, 0.3, 0.5, 0.01, 1), strict=True):
-        if size is None:
+    for path, share in zip(splits(log), (None, 0.9, 0.3, 0.5, 0.01, 1), strict=True):
+        if share is None:
             path.unlink()
         else:
-            path.write_bytes(path.read_bytes()[: int(path.stat().st_size * size) - rng.randrange(ENTRY_SIZE)])
+            path.write_bytes(path.read_bytes()[: int(path.stat().st_size * share) - rng.randrange(ENTRY_SIZE)])
 
 
 def headless(log: Path, rng: random.Random) -> None:
@@ -105,7 +106,7 @@ def salvaged(
 @pytest.mark.parametrize("damage", [noise, cut, headless], ids=lambda one: one.__name__)
 def test_pieces(damage: Damage, mode: SalvageMode, log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lost = 0
-    for seed in range(4):
+    for seed in range(size(2, 8)):
         broken = tmp_path / f"log{seed}"
         shutil.copytree(log, broken)
         damage(broken, random.Random(seed))
@@ -118,7 +119,7 @@ def test_pieces(damage: Damage, mode: SalvageMode, log: Path, tmp_path: Path, mo
             patch.setattr(parallel_query, "map_processes", here)
             assert salvaged(broken, tmp_path / "out", 2, mode, patch) == one
         lost += isinstance(one, tuple) and bool(one[0]["lost"])
-    assert lost > 1
+    assert lost
 
 
 def test_processes(log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,10 +128,10 @@ def test_processes(log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     noise(broken, random.Random(3))
     monkeypatch.setattr(recover, "CHUNK_MESSAGES", 50)
     monkeypatch.setattr(parallel_query, "MIN_CHUNKS", 1)
-    one, two, three = (salvaged(broken, tmp_path / "out", jobs, SalvageMode.ARCHIVE, monkeypatch) for jobs in (1, 2, 3))
+    one, three = (salvaged(broken, tmp_path / "out", jobs, SalvageMode.ARCHIVE, monkeypatch) for jobs in (1, 3))
     assert isinstance(one, tuple)
     assert one[0]["lost"]
-    assert one == two == three
+    assert one == three
 
 
 @pytest.mark.parametrize("jobs", [1, 3])
