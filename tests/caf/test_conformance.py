@@ -21,7 +21,7 @@ from exhume.formats.caf.verify import live_ranges, unreferenced
 from exhume.formats.caf.writer import create
 from exhume.io.output.tree import OutputTree
 from exhume.io.source import BytesSource
-from tests.sizes import some
+from tests.sizes import size, some
 
 from .conftest import Corpus
 
@@ -41,7 +41,7 @@ def tree(folder: Path, seed: int) -> None:
 
 @pytest.mark.bulk
 @pytest.mark.conformance("diff")
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", range(size(8, 24)))
 @pytest.mark.parametrize("format", ["caf", "databundle"])
 def test_trees_come_back(tmp_path: Path, exhume_cli: Callable[..., Any], format: str, seed: int) -> None:
     if shutil.which("diff") is None:

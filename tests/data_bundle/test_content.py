@@ -34,7 +34,10 @@ from exhume.io.source import Source
 from exhume.testing.damage import flip
 from tests.conftest import Ran
 from tests.data_bundle.build import pack_members
-from tests.sizes import some
+from tests.sizes import size, some
+
+PLACES = size(5, 9)
+"""Bytes of a shard that are damaged, each by itself."""
 
 SIZES = [0, 1, 300, 999, 1000, 1001, 2500, 9000]
 MEMBERS = {f"d{i % 3}/f{i:02d}": bytes([i, 7 * i % 256]) * (SIZES[i % len(SIZES)] // 2) for i in range(40)}
@@ -114,7 +117,7 @@ def test_a_tar_stream_and_what_is_wrong_with_it_are_those_of_one_job(
     shard = bundle / "shard-00000000"
     intact = shard.read_bytes()
     reported = []
-    for at in range(len(intact) - 1, 200, -len(intact) // 9):
+    for at in range(len(intact) - 1, 200, -len(intact) // PLACES):
         shard.write_bytes(flip(intact, at))
         reported.append(tar(1))
         assert tar(3) == reported[-1]
@@ -136,7 +139,7 @@ def test_a_zip_archive_and_what_is_wrong_with_it_are_those_of_one_job(bundle: Pa
     shard = bundle / "shard-00000000"
     intact = shard.read_bytes()
     reported = []
-    for at in range(len(intact) - 1, 200, -len(intact) // 9):
+    for at in range(len(intact) - 1, 200, -len(intact) // PLACES):
         shard.write_bytes(flip(intact, at))
         reported.append(zipped(1))
         assert zipped(3) == reported[-1]
@@ -168,7 +171,7 @@ def test_what_is_printed_does_not_depend_on_jobs(
     shard = bundle / "shard-00000000"
     intact = shard.read_bytes()
     codes = set()
-    for at in range(len(intact) - 1, 200, -len(intact) // 9):
+    for at in range(len(intact) - 1, 200, -len(intact) // PLACES):
         shard.write_bytes(flip(intact, at))
         alone, *others = reported()
         assert others == [alone, alone]

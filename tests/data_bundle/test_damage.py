@@ -57,7 +57,8 @@ def damaged(files: Files, step: int) -> Iterator[tuple[str, Files]]:
 
 
 @pytest.mark.parametrize(
-    ("case", "step"), [("zlib", size(23, 1)), ("snappy", size(37, 1)), ("flat", 61), ("none_records", 61)]
+    ("case", "step"),
+    [("zlib", size(41, 1)), ("snappy", size(59, 1)), ("flat", size(89, 7)), ("none_records", size(89, 7))],
 )
 @pytest.mark.slow
 def test_damage_is_found_or_changes_nothing(samples: Path, case: str, step: int) -> None:
