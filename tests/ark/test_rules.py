@@ -119,6 +119,20 @@ def other_registry(log: Log) -> None:
     log.manifest_path.write_bytes(build_serializable_file(content, MANIFEST_TYPE, registry.to_json()))
 
 
+def more_fields(log: Log) -> None:
+    """A registry whose columns have a field that the specification does not name."""
+    document = json.loads(own_registry().to_json())
+    column = next(schema for schema in document["schemas"] if schema["name"] == "ColumnDeclaration")
+    column["fields"].append({"name": "strange", "type": "uint8"})
+    from exhume.formats.ark.rbuf.registry import Registry
+
+    registry = Registry.from_json(json.dumps(document))
+    value = log.manifest.to_value()
+    value["sections"][0]["columns"][0]["strange"] = 5
+    content = encoder_for(registry, MANIFEST_TYPE).encode(value)
+    log.manifest_path.write_bytes(build_serializable_file(content, MANIFEST_TYPE, registry.to_json()))
+
+
 def with_filter(log: Log, **fields: Any) -> None:
     old = log.manifest
     log.set_manifest(replace(old, sections=(ManifestSection((), filter=Filter(**fields)), *old.sections)))
@@ -183,6 +197,7 @@ DAMAGE: list[tuple[str, Callable[[Log], Any], int | None, bool]] = [
     ("ARK-344", lambda log: log.poke(-29, u32(5), log.manifest_path), None, False),
     ("ARK-345", group_too_long, None, False),
     ("ARK-348", lambda log: log.poke(60, b"\xff\xff\xff\xff", log.manifest_path), None, True),
+    ("ARK-349", more_fields, None, False),
     ("ARK-347", lambda log: log.change_column(objects=log.manifest.sections[0].columns[0].objects * 2), None, False),
     ("ARK-406", lambda log: log.change_column(compression="snappy"), None, True),
     ("ARK-410", lambda log: log.change_column(objects=tuple(

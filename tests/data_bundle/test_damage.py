@@ -183,6 +183,11 @@ WRONG_CLAIMS: list[tuple[str, Callable[[Bundle], None]]] = [
     ("DBND-316", set_row(F, FileMetadata(1, 7, 0, 11, CRC).build())),
     ("DBND-316", set_row(F, FileMetadata(1, 10**9, 0, 11, CRC).build())),
     ("DBND-317", set_shard(ShardHeader(1, 2, 1000, 16, 1).build_file_start(), "shard-00000001")),
+    ("DBND-404", set_row(F, FileMetadata(1, 0, 0, 11, CRC).build() + b"\x48\x01")),
+    ("DBND-404", set_row(R, RecordMetadata(0, 0, 32).build() + b"\x4a\x01x")),
+    ("DBND-404", set_row(CONFIG_KEY, BundleConfig(block_size=16, record_size=1000).build() + b"\x48\x01")),
+    ("DBND-404", set_shard(b"daBS" + (6).to_bytes(4, "little") + (32).to_bytes(4, "little")
+        + b"\x10\x01\x40\x01\x50\x07".ljust(20, b"\0") + b"hello world".ljust(16, b"\0"))),
     ("DBND-318", set_row(file_key("d").build(), FileMetadata(2, 0, 0, 5).build())),
     ("DBND-319", set_row(F, FileMetadata(0, 0, 0, 11, CRC).build())),
     ("DBND-320", set_row(file_key("g").build(), FileMetadata(1, 0, 0, 5, 0x9A71BB4C).build())),

@@ -176,6 +176,13 @@ MANIFEST_DAMAGED = _rule(
     spec=_MANIFEST,
     hint="Neither its own schema nor a built-in one fits. `exhume salvage` attaches every split that its bytes name.",
 )
+MANIFEST_FIELDS_UNKNOWN = _rule(
+    349,
+    "manifest has fields that the specification does not name; they are ignored",
+    spec=_MANIFEST,
+    severity=Severity.NOTE,
+    hint="The manifest's own schema describes them: `exhume explain` shows their values.",
+)
 
 # 4xx: content
 

@@ -205,6 +205,22 @@ def candidate_registry(name: str) -> Registry:
     return Registry.from_json(assumptions.manifest_registries()[name])
 
 
+SPECIFIED = ("Manifest", "ManifestSection", "ColumnDeclaration", "ObjectDeclaration")
+"""Types of a manifest whose fields the specification lists, without their namespace."""
+
+
+def unknown_fields(registry: Registry) -> list[str]:
+    """Return the fields that a manifest's own schema has and the specification does not, as `Type.field`."""
+    own = own_registry()
+    return [
+        f"{name}.{each.name}"
+        for name in SPECIFIED
+        if (schema := registry.schemas.get(f"ark::logging::{name}")) is not None
+        for each in schema.visible_fields()
+        if each.name not in {known.name for known in own.schema(f"ark::logging::{name}").all_fields()}
+    ]
+
+
 class LoadedManifest(NamedTuple):
     """A manifest, how it was read, and what was noticed while reading it."""
 

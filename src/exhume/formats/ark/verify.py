@@ -30,6 +30,7 @@ from exhume.formats.ark.checks import (
     FILTER_UNKNOWN,
     INDEX_CAPACITY,
     INDEX_ORDER,
+    MANIFEST_FIELDS_UNKNOWN,
     MANIFEST_NAME,
     MAPPING_REPEATED,
     MAPPING_UNDECLARED,
@@ -56,7 +57,7 @@ from exhume.formats.ark.layout import (
     entry_time,
     iter_entries,
 )
-from exhume.formats.ark.manifest import Statistics
+from exhume.formats.ark.manifest import Statistics, unknown_fields
 from exhume.formats.ark.messages import column_codec
 from exhume.formats.ark.names import is_guid
 from exhume.formats.ark.parallel_query import CHUNK_BYTES, is_reopenable
@@ -141,6 +142,8 @@ def _check_manifest(reader: ArkLog) -> Iterator[Finding]:
     """Check the manifest itself: its name, its metadata, its sections, and how often it uses each split."""
     yield from reader.loaded.findings
     span = reader.manifest_span
+    if reader.loaded.registry is not None and (more := unknown_fields(reader.loaded.registry)):
+        yield MANIFEST_FIELDS_UNKNOWN.finding(span=span, actual=", ".join(more))
     source = reader.manifest_source
     if source is not None:
         name = basename(source.name.replace("\\", "/"))

@@ -92,3 +92,10 @@ OLD_ROW = _rule(
     402, "deleted or replaced file is readable, and its CRC-32C matches", spec=_ROWS, severity=Severity.NOTE
 )
 EXTRA_FILE = _rule(403, "file is not part of the bundle", spec=_SHARD, severity=Severity.NOTE)
+UNKNOWN_FIELDS = _rule(
+    404,
+    "message has fields that are not known; they are ignored",
+    spec=_ROWS,
+    severity=Severity.NOTE,
+    hint="Fields of Protocol Buffers have numbers, not names: `exhume explain` shows their values.",
+)

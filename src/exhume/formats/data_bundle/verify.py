@@ -10,7 +10,7 @@ Spec: data_bundle.txt; the rules are in `checks`.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from exhume.archive import Progress
@@ -107,13 +107,16 @@ class _BundleWalk:
                 table = parse_table(key)
                 if key == CONFIG_KEY:
                     self.config = parse_config(value, version.span)
+                    yield from _note_unknown(self.config.unknown, version.span)
                 elif table == Tables.FILES:
                     row = plain_file_row(key, value) or parse_file_row(key, value, version.span)
                     self.files.append(row)
                     self.found[id(row)] = version
                     yield from _check_file_row(row, version)
                 elif table == Tables.RECORDS:
-                    records.append(plain_record_row(key, value) or parse_record_row(key, value, version.span))
+                    record = plain_record_row(key, value) or parse_record_row(key, value, version.span)
+                    records.append(record)
+                    yield from _note_unknown(record.meta.unknown, version.span)
                 else:
                     yield checks.UNKNOWN_ROW.finding(span=version.span, actual=key)
             except WireError:
@@ -188,6 +191,7 @@ class _BundleWalk:
         where = source.span(0, min(source.size, header.data_offset))
         if header.shard_count != count:
             yield checks.SHARD_COUNT.finding(span=where, expected=header.shard_count, actual=count)
+        yield from _note_unknown(header.unknown, where)
         if header.metadata != "external":
             yield checks.METADATA_PLACE.finding(span=where, actual=header.metadata)
         if header.compression not in tuple(Compression):
@@ -297,9 +301,16 @@ class _BundleWalk:
             history.close()
 
 
+def _note_unknown(numbers: Sequence[int], span: Span) -> Iterator[Finding]:
+    """Yield a finding if a message has fields of these numbers, which are not known."""
+    if numbers:
+        yield checks.UNKNOWN_FIELDS.finding(span=span, actual=", ".join(f"field {number}" for number in numbers))
+
+
 def _check_file_row(row: FileRow, version: Version) -> Iterator[Finding]:
     """Yield a finding for a directory with size or checksum, another type of file, and an unsafe or malformed name."""
     meta, (directory, name) = row.meta, row.key
+    yield from _note_unknown(meta.unknown, version.span)
     if meta.is_directory and (meta.size or meta.crc32c):
         yield checks.DIRECTORY_SIZE.finding(row.path, span=version.span, actual=meta.size)
     if meta.type not in (FileType.REGULAR_FILE, FileType.DIRECTORY):
