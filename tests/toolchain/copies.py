@@ -85,7 +85,6 @@ EXCEPTIONS = {
     ("formats/clp_s/layout_packed.py", "{size}s"): "the key of a node, whose size is a field before it",
     ("formats/clp_s/read/times.pxi", "digits"): "the nine digits of a second, as text",
     ("formats/clp_s/write/jsonscan.py", ""): "JSON",
-    ("formats/clp_s/write/encoder.pxi", "memcmp(self.at, b"): "JSON",
     ("formats/clp_s/query/evaluate.py", "int.from_bytes"): "rows that match, a byte each, as one number",
     ("formats/clp_s/query/runs.py", "int.from_bytes"): "rows that match, a byte each, as one number",
     ("formats/clp_s/query/aggregate.pxi", "starts[256 * byte"): "a radix sort of numbers in memory",

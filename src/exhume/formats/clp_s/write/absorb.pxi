@@ -4,7 +4,7 @@
 # use, which for new ones is the order in the piece.  Strings of one record come in the order of its nodes: where that
 # order differs in `self`, the piece is not absorbed, and the chunk is encoded again.
 #
-# Dictionaries are numbered 0 (variables), 1 (log types), 2 (array types); `which` is such a number.  `EncMaps` of a
+# `which` is the number of a dictionary: ENC_VARIABLES, ENC_LOG_TYPES or ENC_ARRAY_TYPES.  `EncMaps` of a
 # piece has for each of its nodes and dictionary entries the number in `self`; it is kept for the next chunk, so that
 # only new ones are looked up.  `d` is a dictionary of the piece, `to` what is extended: a dictionary, column or table
 # of `self`.  `patterns` has the pattern ids of `self` by those of the piece.  Marks are the placeholders of log types;
@@ -32,7 +32,7 @@ cdef enum:
 
 cdef int enc_map_marks(ClpsEncoder piece, EncDictionary* d, EncBuf* marks, EncBuf* ends) except -1 nogil:
     """Append the placeholders of each log type that is new in a dictionary to `marks`, and where they end to `ends`."""
-    cdef uint8_t last = M_DECIMAL if piece.core else M_CLASSIC_DECIMAL
+    cdef uint8_t last_mark = M_DECIMAL if piece.core else M_CLASSIC_DECIMAL
     cdef const unsigned char* p
     cdef const unsigned char* end
     cdef uint64_t length
@@ -46,7 +46,7 @@ cdef int enc_map_marks(ClpsEncoder piece, EncDictionary* d, EncBuf* marks, EncBu
         while p < end:
             if p[0] == M_ESCAPE:
                 p += 1
-            elif M_INTEGER <= p[0] <= last:
+            elif M_INTEGER <= p[0] <= last_mark:
                 marks.p[marks.n] = p[0]
                 marks.n += 1
             p += 1
@@ -90,7 +90,7 @@ cdef int64_t enc_map_entries(EncDictionary* to, EncDictionary* d, EncMaps* maps,
             out[i + j] = <uint32_t>enc_dictionary_hashed_id(to, texts[j], lengths[j], hashes[j])
             if to.count == before:
                 known += <int64_t>(sizeof(uint64_t) + lengths[j])
-                if which:  # the size of a log type counts a word for each of its placeholders
+                if which != ENC_VARIABLES:  # the size of a log type counts a word for each of its placeholders
                     known += <int64_t>(sizeof(uint64_t) * (ends[i + j] - (ends[i + j - 1] if i + j else 0)))
         i += count
     ids.n = d.count * sizeof(uint32_t)
@@ -162,10 +162,10 @@ cdef int enc_put_patterns(EncColumn* to, const EncColumn* column, const int64_t*
 
 
 cdef int enc_put_texts(ClpsEncoder self, EncColumn* to, const EncColumn* column, const EncMaps* maps, int which) except -1 nogil:
-    """Append encoded strings: log types (`which`: 1 log types, 2 array types) and their variables."""
+    """Append encoded strings: log types (`which`: ENC_LOG_TYPES or ENC_ARRAY_TYPES) and their variables."""
     cdef const uint64_t* words = <const uint64_t*>column.a.p
     cdef const uint32_t* types = <const uint32_t*>maps.entries[which].p
-    cdef const uint32_t* entries = <const uint32_t*>maps.entries[0].p
+    cdef const uint32_t* entries = <const uint32_t*>maps.entries[ENC_VARIABLES].p
     cdef const unsigned char* marks = maps.marks[which].p
     cdef const uint64_t* ends = <const uint64_t*>maps.ends[which].p
     # The number of variables of `to` in memory, and of all, also those that were moved to a file.
@@ -200,7 +200,7 @@ cdef int enc_put_column(ClpsEncoder self, EncColumn* to, const EncColumn* column
                         const int64_t* patterns) except -1 nogil:
     """Append the values of a column by its type, except the column of record numbers; see `enc_put_table`."""
     cdef const uint64_t* words = <const uint64_t*>column.a.p
-    cdef const uint32_t* entries = <const uint32_t*>maps.entries[0].p
+    cdef const uint32_t* entries = <const uint32_t*>maps.entries[ENC_VARIABLES].p
     cdef uint64_t* out
     cdef size_t i
     if column.type == N_VAR_STRING or column.type == N_DICTIONARY_FLOAT:
@@ -210,9 +210,9 @@ cdef int enc_put_column(ClpsEncoder self, EncColumn* to, const EncColumn* column
             out[i] = entries[words[i]]
         to.a.n += column.a.n
     elif column.type == N_CLP_STRING:
-        enc_put_texts(self, to, column, maps, 1)
+        enc_put_texts(self, to, column, maps, ENC_LOG_TYPES)
     elif column.type == N_UNSTRUCTURED_ARRAY:
-        enc_put_texts(self, to, column, maps, 2)
+        enc_put_texts(self, to, column, maps, ENC_ARRAY_TYPES)
     elif column.type == N_TIMESTAMP:
         enc_put_deltas(to, column, 0)
         enc_put_patterns(to, column, patterns)

@@ -136,14 +136,14 @@ cdef inline uint64_t enc_hash_bytes(const unsigned char* p, size_t size) noexcep
 
     The multipliers are the golden ratio and those of MurmurHash3, which mix the bits of words well.
     """
-    cdef uint64_t h = enc_hash_seed ^ (<uint64_t>size * <uint64_t>0x9E3779B97F4A7C15)
+    cdef uint64_t hash = enc_hash_seed ^ (<uint64_t>size * <uint64_t>0x9E3779B97F4A7C15)
     cdef uint64_t word
     cdef uint32_t low, high
     if size >= 8:
         while size > 8:
             memcpy(&word, p, sizeof(word))
-            h = (h ^ word) * <uint64_t>0xFF51AFD7ED558CCD
-            h ^= h >> 32
+            hash = (hash ^ word) * <uint64_t>0xFF51AFD7ED558CCD
+            hash ^= hash >> 32
             p += 8
             size -= 8
         memcpy(&word, p + size - 8, sizeof(word))  # the last eight bytes overlap those before
@@ -155,15 +155,15 @@ cdef inline uint64_t enc_hash_bytes(const unsigned char* p, size_t size) noexcep
         word = <uint64_t>p[0] << 16 | <uint64_t>p[size >> 1] << 8 | p[size - 1]
     else:
         word = 0
-    h = (h ^ word) * <uint64_t>0xC4CEB9FE1A85EC53
-    h ^= h >> 29
-    h *= <uint64_t>0xFF51AFD7ED558CCD
-    return h ^ (h >> 32)
+    hash = (hash ^ word) * <uint64_t>0xC4CEB9FE1A85EC53
+    hash ^= hash >> 29
+    hash *= <uint64_t>0xFF51AFD7ED558CCD
+    return hash ^ (hash >> 32)
 
 
-cdef inline size_t enc_dictionary_place(const EncDictionary* d, uint64_t h) noexcept nogil:
+cdef inline size_t enc_dictionary_place(const EncDictionary* d, uint64_t hash) noexcept nogil:
     """The slot at which the search for a hash begins; only its upper half counts, which slots store."""
-    return <size_t>((h & <uint64_t>0xFFFFFFFF00000000) >> d.shift)
+    return <size_t>((hash & <uint64_t>0xFFFFFFFF00000000) >> d.shift)
 
 
 cdef int enc_dictionary_grow(EncDictionary* d) except -1 nogil:
@@ -194,12 +194,12 @@ cdef inline int64_t enc_dictionary_id(EncDictionary* d, const unsigned char* p, 
     return enc_dictionary_hashed_id(d, p, size, enc_hash_bytes(p, size))
 
 
-cdef int64_t enc_dictionary_hashed_id(EncDictionary* d, const unsigned char* p, size_t size, uint64_t h) except -1 nogil:
+cdef int64_t enc_dictionary_hashed_id(EncDictionary* d, const unsigned char* p, size_t size, uint64_t hash) except -1 nogil:
     """As `enc_dictionary_id`, for a value whose hash is known."""
     if d.slots == NULL or d.count * 3 >= d.mask * 2:  # so at most 67% of the slots are used
         enc_dictionary_grow(d)
-    cdef uint64_t tag = h & <uint64_t>0xFFFFFFFF00000000  # the part of the hash that slots store
-    cdef size_t at = enc_dictionary_place(d, h)
+    cdef uint64_t tag = hash & <uint64_t>0xFFFFFFFF00000000  # the part of the hash that slots store
+    cdef size_t at = enc_dictionary_place(d, hash)
     cdef uint64_t slot, start, length
     while True:
         slot = d.slots[at]

@@ -17,12 +17,20 @@
 # The input ends with a NUL byte (as every `bytes` object does), so that scanning can read the byte at `end`.  The
 # `n` of an `EncBuf` is in bytes: `n >> 2` and `n >> 3` are the number of its items of four or eight bytes.
 
+cdef enum:
+    # Place of a name in the path of keys that leads to the timestamp, such as `meta.time`: `meta` is inner, `time` last.
+    TIME_KEY_NONE, TIME_KEY_INNER, TIME_KEY_LAST
+
+cdef enum:
+    # What becomes of a value of the timestamp key; a larger number is the fault (`E_...`) that rejects the record.
+    ENC_NOT_TIME, ENC_IS_TIME
+
 cdef struct EncName:
     # One key below one parent node.  It has a node for each type of its values.
     int32_t parent
     int32_t next            # the name that followed it last time: a guess that often saves a search in the hash table
     int32_t nodes[N_NODE_TYPES]     # by type: the node, or -1
-    uint32_t is_timestamp   # on the path of the timestamp key: 1 within it, 2 its last key, 0 not on it
+    uint32_t time_key       # TIME_KEY_...: whether it is a key on the path of the timestamp key
     int64_t stamp           # serial number of the last object that used it
     size_t key              # offset in `keys`
     size_t key_size
@@ -83,6 +91,7 @@ cdef enum:
     # together, so that the memory accesses overlap.
     ENC_FAR = 1 << 15       # slots of the dictionary from which on variables wait
     ENC_PENDING = 32        # most variables that wait
+    ENC_FIRST_SHAPE_SLOTS = 1024    # slots of the hash table of shapes at first
     ENC_SHORT = 256         # largest variable, in bytes, that waits; longer ones are looked up at once
 
 cdef enum:                  # what `ClpsEncoder.scan` expects next
@@ -108,7 +117,7 @@ cdef struct EncFrame:       # an open object or array, for `resolve`
     int32_t previous        # the last name in this object; -1: none yet
     int64_t stamp           # serial number of the object
     int64_t marker          # index of its marker in `unordered`, or -1
-    uint8_t kind            # 0 object, 1 array
+    uint8_t is_array
     uint8_t in_array        # whether it is an array, or anywhere inside one
 
 
@@ -152,6 +161,19 @@ cdef int enc_compare_ids(const void* a, const void* b) noexcept nogil:
     cdef int32_t x = (<int32_t*>a)[0]
     cdef int32_t y = (<int32_t*>b)[0]
     return (x > y) - (x < y)
+
+
+cdef inline uint64_t enc_decimal_variable(const EncVariable* found, bint core) noexcept nogil:
+    """The 64 bits that store a decimal such as -12.50: its digits, how many there are and follow the point, its sign."""
+    if core:
+        return (found.magnitude << CLP_S_TABLE_DECIMAL_VARIABLE_SHIFT_DIGITS
+                | <uint64_t>(found.digits - 1) << CLP_S_TABLE_DECIMAL_VARIABLE_SHIFT_NUM_DIGITS
+                | <uint64_t>(found.fraction - 1) << CLP_S_TABLE_DECIMAL_VARIABLE_SHIFT_NUM_FRACTION_DIGITS
+                | <uint64_t>found.negative << CLP_S_TABLE_DECIMAL_VARIABLE_SHIFT_SIGN)
+    return (found.magnitude << CLP_S_TABLE_CLASSIC_DECIMAL_VARIABLE_SHIFT_DIGITS
+            | <uint64_t>(found.digits - 1) << CLP_S_TABLE_CLASSIC_DECIMAL_VARIABLE_SHIFT_NUM_DIGITS
+            | <uint64_t>(found.fraction - 1) << CLP_S_TABLE_CLASSIC_DECIMAL_VARIABLE_SHIFT_NUM_FRACTION_DIGITS
+            | <uint64_t>found.negative << CLP_S_TABLE_CLASSIC_DECIMAL_VARIABLE_SHIFT_SIGN)
 
 
 cdef class ClpsEncoder:
@@ -459,6 +481,15 @@ cdef class ClpsEncoder:
         token.flags = flags
         return token
 
+    cdef inline int scan_word(self, const char* word, Py_ssize_t size) noexcept nogil:
+        """Move `at` past a word such as `true`; return 0, E_MORE if the input ends within it, or E_BAD_JSON."""
+        if self.end - self.at < size:
+            return E_MORE if memcmp(self.at, word, self.end - self.at) == 0 else E_BAD_JSON
+        if memcmp(self.at, word, size) != 0:
+            return E_BAD_JSON
+        self.at += size
+        return 0
+
     cdef int scan(self) except -1 nogil:
         """Scan one document from `at` on into tokens; `at` moves past it, or to the fault.
 
@@ -616,27 +647,11 @@ cdef class ClpsEncoder:
                     return fault
                 if self.at >= self.end:
                     return E_MORE     # more digits may follow
-            else:  # a word, which may be cut
-                if c == c't':
-                    if self.end - self.at < 4:
-                        return E_MORE if memcmp(self.at, b"true", self.end - self.at) == 0 else E_BAD_JSON
-                    if memcmp(self.at, b"true", 4) != 0:
-                        return E_BAD_JSON
-                    self.at += 4
-                elif c == c'f':
-                    if self.end - self.at < 5:
-                        return E_MORE if memcmp(self.at, b"false", self.end - self.at) == 0 else E_BAD_JSON
-                    if memcmp(self.at, b"false", 5) != 0:
-                        return E_BAD_JSON
-                    self.at += 5
-                elif c == c'n':
-                    if self.end - self.at < 4:
-                        return E_MORE if memcmp(self.at, b"null", self.end - self.at) == 0 else E_BAD_JSON
-                    if memcmp(self.at, b"null", 4) != 0:
-                        return E_BAD_JSON
-                    self.at += 4
-                else:
-                    return E_BAD_JSON
+            else:
+                fault = self.scan_word(b"true", 4) if c == c't' else self.scan_word(b"false", 5) if c == c'f' else \
+                    self.scan_word(b"null", 4)
+                if fault:
+                    return fault
                 if not mute:
                     token = self.keyed_token(key, key_size, key_flags)
                     token.kind = T_TRUE if c == c't' else T_FALSE if c == c'f' else T_NULL
@@ -688,8 +703,9 @@ cdef class ClpsEncoder:
         # Search the hash table, of whose slots at most 67% are used.
         if self.name_slots.n == 0 or self.num_names * 3 >= self.name_mask * 2:
             self.names_grow()
-        cdef uint64_t h = enc_hash_bytes(key, size) ^ (<uint64_t>(parent + 2) * <uint64_t>0x9E3779B97F4A7C15)
-        cdef size_t at = h & self.name_mask
+        # The parent is mixed in, multiplied by the golden ratio, because many parents have the same keys.
+        cdef uint64_t hash = enc_hash_bytes(key, size) ^ (<uint64_t>(parent + 2) * <uint64_t>0x9E3779B97F4A7C15)
+        cdef size_t at = hash & self.name_mask
         cdef uint32_t slot
         cdef int32_t found = -1
         cdef int i
@@ -698,7 +714,7 @@ cdef class ClpsEncoder:
             if slot == 0:
                 break
             name = &names[slot - 1]
-            if name.hash == h and name.parent == parent and name.key_size == size \
+            if name.hash == hash and name.parent == parent and name.key_size == size \
                     and same_bytes(self.keys.p + name.key, key, size):
                 found = slot - 1
                 break
@@ -713,7 +729,7 @@ cdef class ClpsEncoder:
                 name.nodes[i] = -1
             name.parent = parent
             name.next = -1
-            name.hash = h
+            name.hash = hash
             name.key = self.keys.n
             name.key_size = size
             enc_buf_put(&self.keys, key, size)
@@ -732,12 +748,12 @@ cdef class ClpsEncoder:
         return found
 
     cdef int mark_time_name(self, int32_t index) except -1 nogil:
-        """Note whether a new name is on the timestamp path: 1 inner, 2 the last key."""
+        """Set `time_key` of a new name whose parent is on the path of the timestamp key."""
         with gil:
             name = &(<EncName*>self.names.p)[index]
             depth = (<EncNode*>self.nodes.p)[name.parent].path
             if depth < len(self.path) and self.path[depth] == bytes_of(<char*>self.keys.p + name.key, name.key_size):
-                name.is_timestamp = 2 if depth == len(self.path) - 1 else 1
+                name.time_key = TIME_KEY_LAST if depth == len(self.path) - 1 else TIME_KEY_INNER
         return 0
 
     cdef int32_t typed_node(self, int32_t index, uint8_t type) except -1 nogil:
@@ -759,7 +775,7 @@ cdef class ClpsEncoder:
         if type == N_OBJECT:
             if name.parent < 0:
                 node.path = 0 if self.is_time_root(name) else -1
-            elif name.is_timestamp:
+            elif name.time_key:
                 node.path = (<EncNode*>self.nodes.p)[name.parent].path + 1
         self.num_nodes += 1
         self.nodes.n = self.num_nodes * sizeof(EncNode)
@@ -831,7 +847,7 @@ cdef class ClpsEncoder:
         cdef int digits = 0         # all digits
         cdef int significant = 0    # those from the first that is not 0 on
         cdef int point = 0          # those after the point
-        cdef bint negative = False, after = False
+        cdef bint negative = False, after_point = False
         cdef double value
         if p[0] == c'-':
             negative = True
@@ -839,7 +855,7 @@ cdef class ClpsEncoder:
         # Plain decimals of at most 15 digits are exact in one division, and always print as written.
         while p < end:
             if p[0] == c'.':
-                after = True
+                after_point = True
             elif c'0' <= p[0] <= c'9':
                 digits += 1
                 if significant or p[0] != c'0':
@@ -847,7 +863,7 @@ cdef class ClpsEncoder:
                 if significant > 15:
                     break
                 mantissa = mantissa * 10 + (p[0] - c'0')
-                point += after
+                point += after_point
             else:
                 break
             p += 1
@@ -891,7 +907,7 @@ cdef class ClpsEncoder:
         return 0
 
     cdef int call_timestamp(self, EncToken* token, bint quoted) except -1 nogil:
-        """Have Python parse a timestamp: 1 if it is stored as one, 0 if as an ordinary value, else the fault.
+        """Have Python parse a timestamp: ENC_IS_TIME if it is stored as one, ENC_NOT_TIME if as another value, or the fault.
 
         `quoted`: whether it is a JSON string, not a number.  For a string, Python also returns a program that parses
         strings of the same pattern here (`enc_run_program`). It is kept for the next ones; of `ENC_MAX_PROGRAMS`, it
@@ -906,7 +922,7 @@ cdef class ClpsEncoder:
             if loss:
                 token.flags |= F_LOSS
             if pattern < 0:  # it has no known form
-                return 0
+                return ENC_NOT_TIME
             token.number = epoch
             token.pattern = pattern
             if program is not None:
@@ -921,16 +937,16 @@ cdef class ClpsEncoder:
                     self.programs[slot].offset = offset
                     self.programs[slot].pattern = pattern
                     self.last_program = slot
-        return 1
+        return ENC_IS_TIME
 
     cdef int timestamp_value(self, EncToken* token) except -1 nogil:
         """Turn a value of the timestamp key into an epoch and a pattern.
 
-        Return 1 if it is stored as a time, 0 if as an ordinary value, or the fault.
+        Return ENC_IS_TIME if it is stored as a time, ENC_NOT_TIME if as an ordinary value, or the fault.
         """
-        cdef int i, slot, unit
-        cdef int64_t scale
-        cdef uint64_t magnitude
+        cdef int i, slot, unit, outcome
+        cdef int64_t scale          # nanoseconds per unit
+        cdef uint64_t magnitude, thousand_years = <uint64_t>1000 * ENC_YEAR
         # A string: by the patterns that matched before, the last one first, else by the callback.
         if token.kind == T_STRING:
             for i in range(self.num_programs):
@@ -938,35 +954,36 @@ cdef class ClpsEncoder:
                 if enc_run_program(&self.programs[slot], token.text, token.size, not self.time_nodes, &token.number):
                     token.pattern = self.programs[slot].pattern
                     self.last_program = slot
-                    return 1
+                    return ENC_IS_TIME
             return self.call_timestamp(token, True)
         if not self.time_nodes:  # numbers are times from 0.5.0 on only
-            return 0
+            return ENC_NOT_TIME
         if token.kind == T_FLOAT:
             return self.call_timestamp(token, False)
         if token.flags & F_ABOVE_I64:  # no time has such a number
             return E_BAD_TIMESTAMP
         magnitude = <uint64_t>token.number if token.number >= 0 else 0 - <uint64_t>token.number
-        # An integer: seconds, unless that is more than 1000 years of 31536000 seconds; then milliseconds, by the same
-        # bound, and so on (see `epoch_unit`).
-        if magnitude > <uint64_t>31536000000000000:
+        # An integer: seconds, unless that is more than 1000 years; then milliseconds, by the same bound, and so on (see
+        # `epoch_unit`).  `unit` is an index of `unit_patterns`.
+        if magnitude > thousand_years * 1000000:
             unit, scale = 3, 1
-        elif magnitude > <uint64_t>31536000000000:
+        elif magnitude > thousand_years * 1000:
             unit, scale = 2, 1000
-        elif magnitude > <uint64_t>31536000000:
+        elif magnitude > thousand_years:
             unit, scale = 1, 1000000
         else:
             unit, scale = 0, 1000000000
         # Python finds the pattern of the first integer of a unit, and decides about those that are out of range or -0.
         if self.unit_patterns[unit] < 0 or magnitude > <uint64_t>INT64_MAX // <uint64_t>scale or \
                 (token.number == 0 and token.text[0] == c'-'):
-            i = self.call_timestamp(token, False)
-            if i == 1 and not (token.number == 0 and token.size > 1):  # the pattern of -0 is not that of others
+            outcome = self.call_timestamp(token, False)
+            # The pattern of -0 is not that of others.
+            if outcome == ENC_IS_TIME and not (token.number == 0 and token.size > 1):
                 self.unit_patterns[unit] = token.pattern
-            return i
+            return outcome
         token.number *= scale
         token.pattern = self.unit_patterns[unit]
-        return 1
+        return ENC_IS_TIME
 
     cdef int resolve(self) except -1 nogil:
         """Find the node of every token, and the entries of the record's schema. Returns 0, or the fault.
@@ -983,7 +1000,7 @@ cdef class ClpsEncoder:
         cdef int32_t index, found, previous, parent
         cdef int64_t depth = -1     # index of the innermost frame
         cdef uint8_t type
-        cdef int fault
+        cdef int outcome
         cdef bint in_array, repeated = False
         cdef int32_t marker
         self.record_serial += 1
@@ -998,11 +1015,11 @@ cdef class ClpsEncoder:
             token = &(<EncToken*>self.tape.p)[i]
             if token.kind == T_CLOSE_OBJECT or token.kind == T_CLOSE_ARRAY:
                 frame = &(<EncFrame*>self.frames.p)[depth]
-                if frame.marker >= 0:  # its entries are known now
+                if frame.marker >= 0:  # the entries after it are known now: write their number and the container's type
                     marker = <int32_t>((self.unordered.n >> 2) - frame.marker - 1)
                     if marker >= ENC_MAX_NODES:
                         return E_TOO_LARGE
-                    marker |= (N_STRUCTURED_ARRAY if frame.kind else N_OBJECT) << CLP_S_SCHEMA_IDS_ENTRY_SHIFT_CONTAINER_TYPE
+                    marker |= (N_STRUCTURED_ARRAY if frame.is_array else N_OBJECT) << CLP_S_SCHEMA_IDS_ENTRY_SHIFT_CONTAINER_TYPE
                     memcpy(self.unordered.p + frame.marker * sizeof(marker), &marker, sizeof(marker))
                 depth -= 1
                 continue
@@ -1018,40 +1035,40 @@ cdef class ClpsEncoder:
             else:
                 frame = &(<EncFrame*>self.frames.p)[depth]
                 parent = frame.node
-                previous = -1 if frame.kind else frame.previous
+                previous = -1 if frame.is_array else frame.previous
                 in_array = frame.in_array
             index = self.name_of(parent, previous, token.key, token.key_size)
             name = &(<EncName*>self.names.p)[index]
-            if frame != NULL and not frame.kind:
+            if frame != NULL and not frame.is_array:
                 if name.stamp == frame.stamp:
                     if not self.lossy:
                         return E_DUPLICATE_KEY
                     token.flags |= F_REPEATED
                 name.stamp = frame.stamp
                 frame.previous = index
-            # The type of its node.  `fault` 1: it is a timestamp; above: the record is rejected.
-            fault = 0
+            # The type of its node; `outcome`: ENC_NOT_TIME, ENC_IS_TIME or the fault.
+            outcome = ENC_NOT_TIME
             if token.kind == T_STRING:
                 # Only a string with a space (0x20) is divided into variables and text.
                 type = N_CLP_STRING if memchr(token.text, 0x20, token.size) != NULL else N_VAR_STRING
-                if name.is_timestamp == 2 and not in_array:
-                    fault = self.timestamp_value(token)
-                    if fault == 1:
+                if name.time_key == TIME_KEY_LAST and not in_array:
+                    outcome = self.timestamp_value(token)
+                    if outcome == ENC_IS_TIME:
                         type = N_TIMESTAMP if self.time_nodes else N_DATE_STRING
             elif token.kind == T_INTEGER:
                 if token.flags & F_ABOVE_U64 or (token.flags & F_ABOVE_I64 and not self.lossy):
                     return E_BIG_INTEGER
                 type = N_INTEGER
-                if name.is_timestamp == 2 and not in_array:
-                    fault = self.timestamp_value(token)
-                    if fault == 1:
+                if name.time_key == TIME_KEY_LAST and not in_array:
+                    outcome = self.timestamp_value(token)
+                    if outcome == ENC_IS_TIME:
                         type = N_TIMESTAMP
             elif token.kind == T_FLOAT:
-                if name.is_timestamp == 2 and not in_array and self.time_nodes:
-                    fault = self.timestamp_value(token)
+                if name.time_key == TIME_KEY_LAST and not in_array and self.time_nodes:
+                    outcome = self.timestamp_value(token)
                     type = N_TIMESTAMP
-                if fault == 0:  # not a time
-                    fault = self.float_value(token)
+                if outcome == ENC_NOT_TIME:
+                    outcome = self.float_value(token)  # 0, which is ENC_NOT_TIME, or the fault
                     type = token.type
                 name = &(<EncName*>self.names.p)[index]  # Python code may have run: do not use the old address
             elif token.kind == T_TRUE or token.kind == T_FALSE:
@@ -1064,12 +1081,12 @@ cdef class ClpsEncoder:
                 type = N_OBJECT
             else:
                 type = N_STRUCTURED_ARRAY
-            if fault > 1:
-                return fault
+            if outcome > ENC_IS_TIME:
+                return outcome
             found = self.typed_node(index, type)
             token.node = found
             token.type = type
-            if fault == 1:
+            if outcome == ENC_IS_TIME:
                 token.kind = T_TIMESTAMP
             # A container with members or elements: they follow, up to its closing token.
             if token.kind == T_OPEN_OBJECT or token.kind == T_OPEN_ARRAY:
@@ -1081,11 +1098,11 @@ cdef class ClpsEncoder:
                 frame.node = found
                 frame.previous = -1
                 frame.stamp = self.object_serial
-                frame.kind = token.kind == T_OPEN_ARRAY
-                frame.in_array = in_array or frame.kind
+                frame.is_array = token.kind == T_OPEN_ARRAY
+                frame.in_array = in_array or frame.is_array
                 frame.marker = -1
                 # Arrays have a marker, and objects that are elements of one.
-                if frame.kind or (depth > 0 and (<EncFrame*>self.frames.p)[depth - 1].kind):
+                if frame.is_array or (depth > 0 and (<EncFrame*>self.frames.p)[depth - 1].is_array):
                     frame.marker = self.unordered.n >> 2
                     enc_buf_i32(&self.unordered, 0)
                 continue
@@ -1155,15 +1172,15 @@ cdef class ClpsEncoder:
         Sets the node of the token. Returns 0 or the fault.
         """
         cdef EncName* name = &(<EncName*>self.names.p)[index]
-        cdef int fault = 0
-        if name.is_timestamp == 2 and token.kind <= T_FLOAT:  # a string, an integer or a float
-            fault = self.timestamp_value(token)
-            if fault > 1:
-                return fault
-            if fault == 1:
+        cdef int outcome = ENC_NOT_TIME
+        if name.time_key == TIME_KEY_LAST and token.kind <= T_FLOAT:  # a string, an integer or a float
+            outcome = self.timestamp_value(token)
+            if outcome > ENC_IS_TIME:
+                return outcome
+            if outcome == ENC_IS_TIME:
                 token.type = N_TIMESTAMP if self.time_nodes else N_DATE_STRING
                 token.kind = T_TIMESTAMP
-        token.node = known if known >= 0 and not fault else self.typed_node(index, token.type)
+        token.node = known if known >= 0 and outcome == ENC_NOT_TIME else self.typed_node(index, token.type)
         enc_buf_room(&self.tape, (self.num_tokens + 1) * sizeof(EncToken))
         (<EncToken*>self.tape.p)[self.num_tokens] = token[0]
         enc_buf_i32(&self.ordered, token.node)
@@ -1189,51 +1206,40 @@ cdef class ClpsEncoder:
 
     cdef int64_t shape_of(self) except -1 nogil:
         """The shape of the record just resolved, added if it is new."""
-        cdef uint64_t h
-        cdef size_t at, i
+        cdef uint64_t hash
+        cdef size_t at
         cdef uint32_t slot
         cdef EncShape* shape
         if self.last_shape < self.num_shapes and self.has_shape(&(<EncShape*>self.shapes.p)[self.last_shape]):
             return <int64_t>self.last_shape
-        h = enc_hash_bytes(self.ordered.p, self.ordered.n) * 31 + enc_hash_bytes(self.unordered.p, self.unordered.n)
+        hash = enc_hash_bytes(self.ordered.p, self.ordered.n) * 31 + enc_hash_bytes(self.unordered.p, self.unordered.n)
         # A full table is emptied: its shapes only save time.
         if self.num_shapes >= ENC_MAX_SHAPES or self.shape_ids.n > ENC_MAX_SHAPE_BYTES:
             self.num_shapes = 0
             self.shapes.n = 0
             self.shape_ids.n = 0
             self.shape_slots.n = 0
-        # The hash table starts small and grows once to its full size.
+        # The hash table starts small and grows once to its full size; one that was emptied begins with that.
         if self.shape_slots.n == 0:
-            # The first table has 1024 slots of 4 bytes; one that was emptied begins with its full size.
-            self.shape_mask = ENC_MAX_SHAPES * 2 - 1 if self.shape_slots.cap > 4096 else 1023
-            enc_buf_room(&self.shape_slots, (self.shape_mask + 1) * sizeof(uint32_t))
-            memset(self.shape_slots.p, 0, (self.shape_mask + 1) * sizeof(uint32_t))
-            self.shape_slots.n = (self.shape_mask + 1) * sizeof(uint32_t)
+            self.make_shape_slots(ENC_MAX_SHAPES * 2 if self.shape_slots.cap > ENC_FIRST_SHAPE_SLOTS * sizeof(uint32_t)
+                                  else ENC_FIRST_SHAPE_SLOTS)
         elif self.num_shapes * 2 > self.shape_mask:
-            self.shape_mask = ENC_MAX_SHAPES * 2 - 1
-            enc_buf_room(&self.shape_slots, (self.shape_mask + 1) * sizeof(uint32_t))
-            memset(self.shape_slots.p, 0, (self.shape_mask + 1) * sizeof(uint32_t))
-            self.shape_slots.n = (self.shape_mask + 1) * sizeof(uint32_t)
-            for i in range(self.num_shapes):
-                at = (<EncShape*>self.shapes.p)[i].hash & self.shape_mask
-                while (<uint32_t*>self.shape_slots.p)[at]:
-                    at = (at + 1) & self.shape_mask
-                (<uint32_t*>self.shape_slots.p)[at] = <uint32_t>(i + 1)
+            self.make_shape_slots(ENC_MAX_SHAPES * 2)
         # Look up the shape; a slot has its number plus 1.
-        at = h & self.shape_mask
+        at = hash & self.shape_mask
         while True:
             slot = (<uint32_t*>self.shape_slots.p)[at]
             if slot == 0:
                 break
             shape = &(<EncShape*>self.shapes.p)[slot - 1]
-            if shape.hash == h and self.has_shape(shape):
+            if shape.hash == hash and self.has_shape(shape):
                 self.last_shape = slot - 1
                 return slot - 1
             at = (at + 1) & self.shape_mask
         (<uint32_t*>self.shape_slots.p)[at] = <uint32_t>(self.num_shapes + 1)
         enc_buf_room(&self.shapes, sizeof(EncShape))
         shape = &(<EncShape*>self.shapes.p)[self.num_shapes]
-        shape.hash = h
+        shape.hash = hash
         shape.num_ordered = <int32_t>(self.ordered.n >> 2)
         shape.num_unordered = <int32_t>(self.unordered.n >> 2)
         shape.ids = self.shape_ids.n
@@ -1244,6 +1250,20 @@ cdef class ClpsEncoder:
         self.shapes.n = self.num_shapes * sizeof(EncShape)
         self.fill_shape(self.num_shapes - 1)
         return <int64_t>(self.num_shapes - 1)
+
+    cdef int make_shape_slots(self, size_t count) except -1 nogil:
+        """Make the hash table of shapes, with `count` slots (a power of two), of the shapes that there are."""
+        cdef size_t at, i
+        self.shape_mask = count - 1
+        enc_buf_room(&self.shape_slots, count * sizeof(uint32_t))
+        memset(self.shape_slots.p, 0, count * sizeof(uint32_t))
+        self.shape_slots.n = count * sizeof(uint32_t)
+        for i in range(self.num_shapes):
+            at = (<EncShape*>self.shapes.p)[i].hash & self.shape_mask
+            while (<uint32_t*>self.shape_slots.p)[at]:
+                at = (at + 1) & self.shape_mask
+            (<uint32_t*>self.shape_slots.p)[at] = <uint32_t>(i + 1)
+        return 0
 
     cdef bint has_column(self, int32_t node) noexcept nogil:
         """Whether values of a node are stored in a column; objects, nulls and arrays are only in the schema."""
@@ -1385,56 +1405,45 @@ cdef class ClpsEncoder:
         Returns the bytes that they take, except for those of new dictionary variables (see `put_variable`).
         """
         cdef const unsigned char* end = p + size
-        cdef unsigned char c, last_mark = M_DECIMAL if self.core else M_CLASSIC_DECIMAL
-        cdef EncBuf* out = &self.text
-        cdef int64_t first = (enc_b_moved(column) + column.b.n) >> 3
-        cdef int64_t value, id
-        cdef size_t length
+        cdef unsigned char mark, decimal_mark = M_DECIMAL if self.core else M_CLASSIC_DECIMAL
+        cdef EncBuf* out = &self.text   # the log type
+        cdef int64_t first = (enc_b_moved(column) + column.b.n) >> 3    # index of the string's first variable
+        cdef int64_t value, id, added
+        cdef size_t num_types
         cdef size_t before = types.data.n + column.b.n
         cdef EncVariable found
         out.n = 0
         enc_buf_room(out, size * 2 + 1)
-        while enc_next_variable(&p, end, self.token_class, last_mark, out, &found):
+        while enc_next_variable(&p, end, self.token_class, decimal_mark, out, &found):
             # Integers that are too large go to the dictionary, like text.
             if found.kind == VARIABLE_INTEGER and (
                     self.core or found.negative or found.magnitude < <uint64_t>clp_s_table_classic_variable_first_id(0)):
                 value = <int64_t>(0 - found.magnitude if found.negative else found.magnitude)
-                c = M_INTEGER
+                mark = M_INTEGER
             elif found.kind == VARIABLE_DECIMAL:
-                if self.core:
-                    found.magnitude <<= CLP_S_TABLE_DECIMAL_VARIABLE_SHIFT_DIGITS
-                    found.magnitude |= <uint64_t>(found.digits - 1) << CLP_S_TABLE_DECIMAL_VARIABLE_SHIFT_NUM_DIGITS
-                    found.magnitude |= found.fraction - 1 << CLP_S_TABLE_DECIMAL_VARIABLE_SHIFT_NUM_FRACTION_DIGITS
-                    found.magnitude |= <uint64_t>found.negative << CLP_S_TABLE_DECIMAL_VARIABLE_SHIFT_SIGN
-                else:
-                    found.magnitude <<= CLP_S_TABLE_CLASSIC_DECIMAL_VARIABLE_SHIFT_DIGITS
-                    found.magnitude |= <uint64_t>(found.digits - 1) << CLP_S_TABLE_CLASSIC_DECIMAL_VARIABLE_SHIFT_NUM_DIGITS
-                    found.magnitude |= <uint64_t>(found.fraction - 1) << CLP_S_TABLE_CLASSIC_DECIMAL_VARIABLE_SHIFT_NUM_FRACTION_DIGITS
-                    found.magnitude |= <uint64_t>found.negative << CLP_S_TABLE_CLASSIC_DECIMAL_VARIABLE_SHIFT_SIGN
-                value = <int64_t>found.magnitude
-                c = last_mark
+                value = <int64_t>enc_decimal_variable(&found, self.core)
+                mark = decimal_mark
             else:
                 out.p[out.n] = M_ENTRY if self.core else M_CLASSIC_INTEGER_OR_ENTRY
                 out.n += 1
                 self.put_variable(&column.b, found.text, found.size,
                                   0 if self.core else clp_s_table_classic_variable_first_id(0))
                 continue
-            out.p[out.n] = c
+            out.p[out.n] = mark
             out.n += 1
             enc_buf_u64(&column.b, <uint64_t>value)
-        length = types.count
+        num_types = types.count
         id = enc_dictionary_id(types, out.p, out.n)
         enc_buf_u64(&column.a, <uint64_t>id | <uint64_t>first << CLP_S_TABLE_CLP_WORD_SHIFT_OFS_VARIABLE)
-        value = 8 + <int64_t>(types.data.n + column.b.n - before)  # the word, a new log type, and the variables
+        added = 8 + <int64_t>(types.data.n + column.b.n - before)  # the word, a new log type, and the variables
         # Upstream counts the positions of placeholders into the size of a new log type.
-        if types.count > length:
-            value += enc_b_moved(column) + column.b.n - (<size_t>first << 3)
-        return value
+        if types.count > num_types:
+            added += enc_b_moved(column) + column.b.n - (<size_t>first << 3)
+        return added
 
     cdef int put_value(self, EncColumn* column, EncToken* token) except -1 nogil:
         """Append a value to a column by the type of its node; `size` counts its bytes."""
         cdef uint8_t flag
-        cdef double value
         if column.type == N_INTEGER:
             enc_buf_u64(&column.a, <uint64_t>token.number)
             self.size += 8
@@ -1467,26 +1476,32 @@ cdef class ClpsEncoder:
             self.size += 16
         # The range of the timestamp key.  Before 0.5.0 (not `time_nodes`) its numbers count, too, stored as they are.
         cdef EncNode* node = &(<EncNode*>self.nodes.p)[token.node]
-        if token.kind == T_TIMESTAMP or (token.kind <= T_FLOAT and token.kind != T_STRING and not self.time_nodes
-                                         and (<EncName*>self.names.p)[node.name].is_timestamp == 2):
+        cdef bint is_number = token.kind == T_INTEGER or token.kind == T_FLOAT
+        if token.kind == T_TIMESTAMP or (is_number and not self.time_nodes
+                                         and (<EncName*>self.names.p)[node.name].time_key == TIME_KEY_LAST):
             node.has_time = 1
-            if token.kind == T_FLOAT:
-                memcpy(&value, &token.number, sizeof(value))
-                if not self.saw_float_time:
-                    self.saw_float_time = True
-                    self.float_time_min = self.float_time_max = value
-                elif value < self.float_time_min:
-                    self.float_time_min = value
-                elif value > self.float_time_max:
-                    self.float_time_max = value
-            elif not self.saw_integer_time:
-                self.saw_integer_time = True
-                self.time_min = self.time_max = token.number
-            elif token.number < self.time_min:
-                self.time_min = token.number
-            elif token.number > self.time_max:
-                self.time_max = token.number
+            self.widen_time_range(token)
         return 0
+
+    cdef void widen_time_range(self, EncToken* token) noexcept nogil:
+        """Include a value of the timestamp key in the range of times that the archive's footer states."""
+        cdef double value
+        if token.kind == T_FLOAT:
+            memcpy(&value, &token.number, sizeof(value))
+            if not self.saw_float_time:
+                self.saw_float_time = True
+                self.float_time_min = self.float_time_max = value
+            elif value < self.float_time_min:
+                self.float_time_min = value
+            elif value > self.float_time_max:
+                self.float_time_max = value
+        elif not self.saw_integer_time:
+            self.saw_integer_time = True
+            self.time_min = self.time_max = token.number
+        elif token.number < self.time_min:
+            self.time_min = token.number
+        elif token.number > self.time_max:
+            self.time_max = token.number
 
     cdef int commit(self) except -1 nogil:
         """Append the record that was scanned and resolved to the table of its schema."""
@@ -1496,12 +1511,12 @@ cdef class ClpsEncoder:
         cdef int32_t* sources = <int32_t*>(self.shape_ids.p + shape.sources)
         cdef EncColumn* column
         cdef EncToken* tape = <EncToken*>self.tape.p
-        cdef int32_t i, at = 0  # 1 if the first column has the number of the record, which has no token
+        cdef int32_t i, first = 0  # 1 if the first column has the number of the record, which has no token
         cdef int32_t ordered = <int32_t>(self.ordered_tokens.n >> 2)
         cdef int32_t unordered = <int32_t>(self.unordered_tokens.n >> 2)
         if self.log_node >= 0:
             column = &table.columns[0]    # its node has the lowest id
-            at = 1
+            first = 1
             if column.type == N_DELTA_INTEGER:
                 enc_buf_u64(&column.a, <uint64_t>(self.records - column.last))
                 column.last = self.records
@@ -1510,9 +1525,9 @@ cdef class ClpsEncoder:
             self.size += 8
         # The ordered columns, by `sources`, which count the record's number as a value; then the unordered ones, in the
         # order of their tokens.
-        ordered += at
-        for i in range(at, ordered):
-            self.put_value(&table.columns[i], &tape[(<int32_t*>self.ordered_tokens.p)[sources[i] - at]])
+        ordered += first
+        for i in range(first, ordered):
+            self.put_value(&table.columns[i], &tape[(<int32_t*>self.ordered_tokens.p)[sources[i] - first]])
         for i in range(unordered):
             self.put_value(&table.columns[ordered + i], &tape[(<int32_t*>self.unordered_tokens.p)[i]])
         table.rows += 1
@@ -1646,16 +1661,16 @@ cdef class ClpsEncoder:
         return [i for i in range(self.num_nodes) if (<EncNode*>self.nodes.p)[i].has_time]
 
     cdef EncDictionary* dictionary_of(self, int which) noexcept:
-        """The dictionary of variables (0), log types (1) or array types (2)."""
-        return &self.variables if which == 0 else &self.log_types if which == 1 else &self.array_types
+        """The dictionary with a number (ENC_VARIABLES ...)."""
+        return &self.variables if which == ENC_VARIABLES else &self.log_types if which == ENC_LOG_TYPES else &self.array_types
 
     def dictionary(self, int which):
-        """The number of entries and the bytes of a dictionary: 0 variables, 1 log types, 2 array types."""
+        """The number of entries and the bytes of a dictionary, given by its number (ENC_VARIABLES ...)."""
         cdef EncDictionary* d = self.dictionary_of(which)
         return d.count, d.data.n
 
     def entries(self, int which, size_t start, size_t stop):
-        """The bytes `[start, stop)` of dictionary `which` (see `dictionary`), as they are stored."""
+        """The bytes `[start, stop)` of a dictionary, given by its number, as they are stored."""
         cdef EncDictionary* d = self.dictionary_of(which)
         if not start <= stop <= d.data.n:
             raise ValueError("past the end of the dictionary")

@@ -50,6 +50,10 @@ cdef enum:
     N_NODE_TYPES = N_TIMESTAMP + 1
 
 cdef enum:
+    # Numbers of the dictionaries
+    ENC_VARIABLES, ENC_LOG_TYPES, ENC_ARRAY_TYPES
+
+cdef enum:
     # Placeholder bytes of log types
     M_INTEGER = CLP_S_DICTIONARY_ENTRIES_MARKS_INTEGER
     M_ENTRY = CLP_S_DICTIONARY_ENTRIES_MARKS_DICTIONARY_ENTRY
@@ -81,4 +85,5 @@ cdef enum:
     ENC_MAX_SHAPES = 1 << 16  # shapes of records that are kept (see `EncShape`)
     ENC_MAX_SHAPE_BYTES = 1 << 26  # and bytes of their node ids
     ENC_MAX_PROGRAMS = 8  # patterns of timestamps that are tried before Python is called
+    ENC_YEAR = 365 * 24 * 60 * 60  # seconds
     ENC_PROGRAM_SIZE = 160  # bytes of such a pattern; longer ones are left to Python
