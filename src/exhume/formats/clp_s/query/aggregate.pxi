@@ -1,5 +1,5 @@
-# Extremes, counts by time span and distinct values of columns.  Functions and methods without a docstring are
-# documented in the pure-Python implementation, `pykernel.py`.
+# Extremes, counts by time span and distinct values of columns, for the aggregates of `exhume search`; `pykernel.py` is the
+# pure-Python implementation.
 #
 # Structures and functions of other parts of the kernel:
 # - `EncBuf` is a growing buffer: `p` its bytes, `n` how many are used, `cap` how many are allocated; `enc_buf_room`
@@ -14,8 +14,8 @@
 # Order of numbers: signed integers and floats are stored as unsigned "keys" in the same order, so one radix sort serves
 # both.  For an integer the sign bit is flipped; see `agg_number` for floats.
 
-# Return the smallest or largest of int64 or float64 `values` in the chosen rows; None if there is none.
 def clps_extreme(values, bytes mask, bint is_float, bint largest):
+    """Return the smallest or largest of int64 or float64 `values` in the chosen rows; None if there is none."""
     cdef Py_buffer view
     cdef Py_ssize_t i, count
     cdef const char* chosen = NULL
@@ -46,8 +46,11 @@ def clps_extreme(values, bytes mask, bint is_float, bint largest):
         PyBuffer_Release(&view)
 
 
-# Count int64 `values` by span of `width`: return pairs (number of the span, count) as int64, ascending.
 def clps_spans(values, bytes mask, int64_t width):
+    """Count int64 `values` by span of `width`: return pairs (number of the span, count) as int64, ascending.
+
+    With a width of 60, the values 5, 59 and 61 are in the spans 0, 0 and 1.
+    """
     cdef Py_buffer view
     cdef Py_ssize_t i, count
     cdef const char* chosen = NULL
@@ -588,8 +591,10 @@ cdef class ClpsDistinct:
         enc_buf_free(&self.seen)
 
     def add(self, ClpsProgram program not None, bytes mask, bint is_json=False, bint has_strings=True):
-        # Add what the program prints of each chosen row: strings, or, with `is_json`, JSON values.  Return a fault or
-        # None.  `has_strings`: whether JSON strings are added, too; values of kind `AGG_OTHER` are kept in `rest`.
+        """Add what the program prints of each chosen row: strings, or, with `is_json`, JSON values.  Return a fault or None.
+
+        `has_strings`: whether JSON strings are added, too.  Values of kind `AGG_OTHER` are kept in `rest`.
+        """
         cdef Out out
         cdef Trouble trouble
         cdef Py_ssize_t row
@@ -625,7 +630,7 @@ cdef class ClpsDistinct:
             free(out.data)
 
     def add_numbers(self, values, bytes mask, bint is_float):
-        # Add the chosen ones of a buffer of int64 or float64.
+        """Add the chosen ones of a buffer of int64 or float64."""
         cdef Py_buffer view
         cdef Py_ssize_t i, count
         cdef const char* chosen = NULL
@@ -643,7 +648,7 @@ cdef class ClpsDistinct:
             PyBuffer_Release(&view)
 
     def add_entries(self, ClpsStrings strings not None, ids, bytes mask):
-        # Add the entries that the chosen ids (uint64) name; return the first row whose id does not exist, or -1.
+        """Add the entries that the chosen ids (uint64) name; return the first row whose id does not exist, or -1."""
         cdef Py_buffer view
         cdef Py_ssize_t i, count, bad = -1
         cdef const char* chosen = NULL
@@ -678,15 +683,18 @@ cdef class ClpsDistinct:
         finally:
             PyBuffer_Release(&view)
 
-    def put(self, bytes text not None):  # add one string
+    def put(self, bytes text not None):
+        """Add one string."""
         agg_text(&self.texts, <const unsigned char*>bytes_text(text), PyBytes_GET_SIZE(text))
 
-    def rest_of(self):  # return the JSON that has to be parsed in Python, and forget it
+    def rest_of(self):
+        """Return the JSON values that have to be parsed in Python, and forget them."""
         out = agg_texts(&self.rest)
         enc_dictionary_clear(&self.rest)
         return out
 
-    def numbers_of(self, bint is_float):  # return the distinct numbers, sorted, as bytes of int64 or float64
+    def numbers_of(self, bint is_float):
+        """Return the distinct numbers, sorted, as bytes of int64 or float64."""
         cdef EncBuf out
         cdef AggNumbers* numbers = &self.numbers[is_float]
         cdef size_t i
@@ -743,7 +751,8 @@ cdef class ClpsDistinct:
         at[0] += 1
         return text
 
-    def texts_of(self):  # return the distinct strings, sorted by their bytes
+    def texts_of(self):
+        """Return the distinct strings, sorted by their bytes."""
         cdef size_t at = 0
         cdef const unsigned char* text
         out = []
@@ -756,8 +765,10 @@ cdef class ClpsDistinct:
             out.append(bytes_of(<const char*>text + sizeof(uint64_t), agg_size(text)))
 
     def lines(self, int kind, size_t start, size_t target):
-        # Return distinct values of one kind as lines of JSON, up to `target` bytes, and the position of the next one.
-        # `start` is 0 or the position that the last call returned.
+        """Return distinct values of one kind as lines of JSON, up to `target` bytes, and the position of the next one.
+
+        `start` is 0 or the position that the last call returned.
+        """
         cdef EncBuf out
         cdef AggNumbers* numbers = &self.numbers[kind == AGG_FLOAT]
         cdef const unsigned char* text

@@ -113,8 +113,8 @@ cdef Py_ssize_t unescaped(const uint8_t* text, Py_ssize_t size, uint8_t* plain) 
     return done
 
 
-# Return the indices of the entries that match a pattern; `unescape`: without the backslashes in the entries.
 def clps_find(ClpsStrings strings, codes, bint fold, bint unescape):
+    """Return the indices of the entries that match a pattern; `unescape`: without the backslashes in the entries."""
     cdef Wild wild
     cdef Py_ssize_t index, size, least
     cdef Out plain, found
@@ -167,8 +167,8 @@ cdef int compare_op(str op) except -1:
     raise KeyError(op)
 
 
-# Return the mask of `value op operand` for a buffer of int64.
 def clps_compare_int(const uint8_t[::1] values, str op, int64_t operand):
+    """Return the mask of `value op operand` for a buffer of int64."""
     cdef Py_ssize_t rows = values.shape[0] // 8, row
     cdef int kind = compare_op(op)
     cdef bytes mask = PyBytes_New(NULL, rows)
@@ -196,8 +196,8 @@ def clps_compare_int(const uint8_t[::1] values, str op, int64_t operand):
     return mask
 
 
-# Return the mask of `value op operand` for a buffer of float64.
 def clps_compare_float(const uint8_t[::1] values, str op, double operand):
+    """Return the mask of `value op operand` for a buffer of float64."""
     cdef Py_ssize_t rows = values.shape[0] // 8, row
     cdef int kind = compare_op(op)
     cdef bytes mask = PyBytes_New(NULL, rows)
@@ -225,8 +225,8 @@ def clps_compare_float(const uint8_t[::1] values, str op, double operand):
     return mask
 
 
-# Return the mask of the ids (the lowest `bits` of uint64) whose byte in `table` is set.
 def clps_lookup(const uint8_t[::1] ids, bytes table, int bits):
+    """Return the mask of the ids (the lowest `bits` of uint64) whose byte in `table` is set."""
     cdef Py_ssize_t rows = ids.shape[0] // 8, row
     cdef uint64_t size = len(table), low = ~<uint64_t>0, ident
     cdef const uint8_t* set_of = <const uint8_t*><const char*>table
@@ -281,10 +281,12 @@ def clps_match_texts(
     bint fold,
     const uint8_t[::1] wanted,
 ):
-    # Return the mask of the `wanted` rows (a byte per row) that match, and the first one that cannot be decoded (-1:
-    # none).  A row matches if `table` (a byte per log type; None: all) has a 1 for its log type, its variables fulfill
-    # the `constraints` in this order (see `Constraint`), and its text matches the pattern `codes` (None: any text),
-    # whatever the case of ASCII letters if `fold`.  `words` and `variables` are those of the column.
+    """Return the mask of the `wanted` rows (a byte per row) that match, and the first one that cannot be decoded (-1: none).
+
+    A row matches if `table` (a byte per log type; None: all) has a 1 for its log type, its variables fulfill the
+    `constraints` in this order (see `Constraint`), and its text matches the pattern `codes` (None: any text), whatever
+    the case of ASCII letters if `fold`.  `words` and `variables` are those of the column.
+    """
     cdef Py_ssize_t rows = wanted.shape[0], row, index, count = len(constraints)
     cdef Py_ssize_t bad = -1  # first wanted row that cannot be decoded; -1: none
     cdef bytes mask = PyBytes_New(NULL, rows)

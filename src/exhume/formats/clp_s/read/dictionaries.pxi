@@ -1,6 +1,6 @@
 # Dictionaries (numbered strings that records refer to): the offsets of their entries, the entries that need escapes and
 # those that occur twice.  And log types: text with placeholders, split into its static parts.
-# The methods of the classes are documented in pykernel.py, which has the same ones in Python.
+# pykernel.py has the same classes in Python.
 # An entry is its length in CLP_S_DICTIONARY_ENTRIES_ENTRY_END_LEN_VALUE (8) bytes, and its bytes.  The generated
 # function `read_clp_s_dictionary_entries_entry` returns where it ends; a negative number if that is after the limit.
 
@@ -101,7 +101,9 @@ cdef int64_t entries_until(
     return at
 
 
-cdef class ClpsStrings:  # see the class of this name in pykernel.py
+cdef class ClpsStrings:
+    """The entries of a dictionary, by their ids; the class of this name in pykernel.py documents arguments and errors."""
+
     cdef Strings strings
     cdef int64_t* starts  # see `Strings`
     cdef Py_ssize_t count
@@ -121,11 +123,13 @@ cdef class ClpsStrings:  # see the class of this name in pykernel.py
         self.strings.count = 0
 
     def __init__(self, const uint8_t[::1] payload not None, Py_ssize_t count, steps=()):
-        # Locate `count` entries, each a uint64 length and its bytes.  `steps`: ascending offsets; taking one makes the
-        # payload available up to it, and may release what is before.  `done` counts the entries located so far.
+        """Locate `count` entries of a payload, each a uint64 length and its bytes.
+
+        `steps`: ascending offsets; taking one makes the payload available up to it, and may release what is before.
+        """
         cdef int64_t size = payload.shape[0], at = 0, limit
         cdef const uint8_t* data = &payload[0] if size else <const uint8_t*>EMPTY
-        cdef Py_ssize_t done = 0
+        cdef Py_ssize_t done = 0  # entries located so far
         if self.starts != NULL:
             raise TypeError("made already")
         # An untrusted count: no more than the payload can contain, plus one, which then does not fit.
@@ -246,7 +250,8 @@ cdef class ClpsStrings:  # see the class of this name in pykernel.py
             free(table)
             PyBuffer_Release(&view)
 
-    def first_not_utf8(self, Py_ssize_t start, Py_ssize_t stop):  # index of the entry, or -1
+    def first_not_utf8(self, Py_ssize_t start, Py_ssize_t stop):
+        """Return the index of the first entry in `[start, stop)` that is not UTF-8; -1 if all are."""
         cdef Py_ssize_t index, found = -1
         cdef Slice one
         if not 0 <= start <= stop <= self.count:
@@ -260,8 +265,11 @@ cdef class ClpsStrings:  # see the class of this name in pykernel.py
         return found
 
     def escaped(self):
-        # Entries are escaped when they are printed: escaping all of a large dictionary would take longer than a search
-        # that prints a few records.
+        """Return the same entries with the escapes of JSON.
+
+        They are escaped when they are printed: escaping all of a large dictionary would take longer than a search that
+        prints a few records.
+        """
         cdef ClpsStrings made
         if self.escape:
             return self
@@ -273,7 +281,9 @@ cdef class ClpsStrings:  # see the class of this name in pykernel.py
         return made
 
 
-cdef class ClpsRepeated:  # see the class of this name in pykernel.py
+cdef class ClpsRepeated:
+    """Finds repeated entries of a dictionary, for `verify`; each entry is to occur once.  See pykernel.py."""
+
     cdef ClpsStrings strings
     cdef uint64_t* hashes  # by entry
 
@@ -286,7 +296,8 @@ cdef class ClpsRepeated:  # see the class of this name in pykernel.py
     def __dealloc__(self):
         free(self.hashes)
 
-    def add(self, Py_ssize_t start, Py_ssize_t stop):  # hash these entries, before `first` is called
+    def add(self, Py_ssize_t start, Py_ssize_t stop):
+        """Hash the entries `[start, stop)`; `first` needs the hashes of all."""
         cdef Py_ssize_t index
         cdef Slice text
         if not 0 <= start <= stop <= self.strings.count:
@@ -297,6 +308,7 @@ cdef class ClpsRepeated:  # see the class of this name in pykernel.py
                 self.hashes[index] = clps_hash(<const uint8_t*>text.text, text.size)
 
     def first(self, Py_ssize_t share, Py_ssize_t shares):
+        """Return the first entry of a share (`share` of `shares`, one for each thread) that repeats another; -1 if none."""
         # The entries are divided into parts by the low bits of their hash; each share has the parts [low, low + width).
         # Equal entries are in the same part.  Each part is searched with a small hash table (open addressing) that
         # stays in the processor's cache.  Its slots, and `entries`, have the upper half of the hash in the upper 32
@@ -385,7 +397,9 @@ cdef class ClpsRepeated:  # see the class of this name in pykernel.py
         return -1
 
 
-cdef class ClpsLogTypes:  # see the class of this name in pykernel.py
+cdef class ClpsLogTypes:
+    """The log types of a dictionary, split at their placeholders; pykernel.py documents arguments and errors."""
+
     cdef Hole* pieces  # the parts of all log types, after one that ends at 0
     cdef Py_ssize_t* first  # by log type: index of its first part; one more: the end
     cdef Py_ssize_t count  # of log types
@@ -403,9 +417,12 @@ cdef class ClpsLogTypes:  # see the class of this name in pykernel.py
         memset(&self.arena, 0, sizeof(Out))
 
     def __init__(self, ClpsStrings entries, bint core, bint escape, room=None):
-        # Split log types at their placeholders; `core`: the dialect from 0.4.0 on; `escape`: static text as JSON
-        # content; `room`: a function that returns a buffer of a size, for large ones.
-        cdef Py_ssize_t index, i, holes = 0, used = 1, total = 0, size, escapes = 0
+        """Split log types at their placeholders.
+
+        `core`: the dialect from 0.4.0 on; `escape`: static text as JSON content; `room`: a function that returns a
+        buffer of a size, for large ones.
+        """
+        cdef Py_ssize_t index, i, holes = 0, used = 1, total = 0, size, escapes = 0, text_room
         cdef uint8_t[::1] given
         cdef const char* text
         cdef Slice one
@@ -438,12 +455,13 @@ cdef class ClpsLogTypes:  # see the class of this name in pykernel.py
         if room is not None:
             self.in_memory = False
             # The parts, and then their text; 6 more, which `add_escaped` reserves even for the last byte.
-            given = self.room = room(size + total + 5 * escapes + 6)
-            if given.shape[0] < size + total + 5 * escapes + 6:
+            text_room = total + 5 * escapes + 6  # an escape (\u00xx) adds at most 5 bytes
+            given = self.room = room(size + text_room)
+            if given.shape[0] < size + text_room:
                 raise ValueError("too little room")
             self.pieces = <Hole*>&given[0]
             self.arena.data = <char*>&given[0] + size
-            self.arena.capacity = total + 5 * escapes + 6  # an escape (\u00xx) adds at most 5 bytes
+            self.arena.capacity = text_room
         else:
             self.pieces = <Hole*>malloc(size)
         if self.first == NULL or self.pieces == NULL or not reserve(&self.arena, total * (6 if escape else 1) + 6 if (
@@ -492,7 +510,8 @@ cdef class ClpsLogTypes:  # see the class of this name in pykernel.py
     def __len__(self):
         return self.count
 
-    def holes(self, Py_ssize_t index):  # the placeholder bytes of a log type
+    def holes(self, Py_ssize_t index):
+        """Return the placeholder bytes of a log type."""
         if index < 0 or index >= self.count:
             raise IndexError(index)
         cdef Hole* piece = &self.pieces[self.first[index]]
@@ -502,7 +521,8 @@ cdef class ClpsLogTypes:  # see the class of this name in pykernel.py
             piece += 1
         return bytes(found)
 
-    def literals(self, Py_ssize_t index):  # the static text around them, one string more
+    def literals(self, Py_ssize_t index):
+        """Return the static text around the placeholders: one string more than placeholders."""
         if index < 0 or index >= self.count:
             raise IndexError(index)
         cdef Hole* piece = &self.pieces[self.first[index]]

@@ -5,8 +5,7 @@
 # `_located` finds the columns, `_shaped` also makes the operations that print a row; both return `S_DONE`, or why they
 # cannot.  Then `leaves[node] == mark` if the table's schema has that node, whose column is at the offset `places[node]`
 # of the table.  `Head`, `sift` and the heap are those of merging.pxi.
-#
-# The methods without a docstring are documented in pytables.py, which has the same ones in Python.
+# pytables.py has the same in Python.
 
 cdef Py_ssize_t shape_keep(Shape* s, Made* into) noexcept nogil:
     """Copy the operations of `s`, with their literals and sums, to one allocation: `s` is used for other tables next.
@@ -35,7 +34,9 @@ cdef Py_ssize_t shape_keep(Shape* s, Made* into) noexcept nogil:
     return size
 
 
-cdef class ClpsMerged:  # see the class of this name in pytables.py
+cdef class ClpsMerged:
+    """All records in the order in which they were written; pytables.py documents arguments and errors."""
+
     cdef ClpsTables tables
     cdef Py_buffer* views  # the payloads of the streams, released at the end
     cdef int num_views
@@ -43,7 +44,7 @@ cdef class ClpsMerged:  # see the class of this name in pytables.py
     cdef int32_t idx  # the node that numbers the records (log_event_idx); negative: there is none
 
     def __cinit__(self, ClpsTables tables not None, stream_ids, payloads, int32_t idx):
-        # `stream_ids`: the stream of each table (uint64); `payloads`: by stream, None if the caller reads its tables.
+        """`stream_ids`: the stream of each table (uint64); `payloads`: by stream, None if the caller reads its tables."""
         cdef Py_ssize_t i, count = len(payloads)
         cdef Py_buffer view
         cdef uint64_t stream
@@ -76,7 +77,8 @@ cdef class ClpsMerged:  # see the class of this name in pytables.py
         free(self.views)
         free(self.data)
 
-    def odd(self):  # the tables with rows that have to be read in Python
+    def odd(self):
+        """Return the tables with rows that have to be read in Python."""
         cdef Shape shape
         cdef ClpsTables tables = self.tables
         cdef Py_ssize_t table
@@ -181,7 +183,7 @@ cdef class ClpsMerged:  # see the class of this name in pytables.py
             shape_close(&shape)
 
     def advance(self, order, Py_ssize_t start, Py_ssize_t stop, int64_t[::1] cursors not None):
-        # Add the rows `[start, stop)` of the order to the cursors (the next row of each table), without printing them.
+        """Add the rows `[start, stop)` of the order to the cursors (the next row of each table), without printing them."""
         cdef Py_buffer view
         cdef Py_ssize_t i
         cdef uint32_t table
@@ -200,10 +202,12 @@ cdef class ClpsMerged:  # see the class of this name in pytables.py
 
     def render(self, dict programs, order, Py_ssize_t start, Py_ssize_t stop, int64_t[::1] cursors not None,
                Py_ssize_t max_size):
+        """Print rows `[start, stop)` of the order: return text, next position, the table there, and a `Stop`.
+
+        `programs` has the programs of the tables that `odd` returned; the operations of the others are made when a row
+        needs them, and freed at the end.
+        """
         cdef ClpsTables tables = self.tables
-        # Print rows `[start, stop)` of the order: return text, next position, the table there, and a `Stop`.
-        # `programs` has the programs of the tables that `odd` returned; the operations of the others are made when a
-        # row needs them, and freed at the end.
         cdef Py_ssize_t count = tables.num_tables, position = start, i, size
         cdef Py_ssize_t held = 0  # bytes of the operations that were made
         cdef Made* known = <Made*>calloc(count + 1, sizeof(Made))  # by table: its operations; NULL: not made yet

@@ -1,5 +1,5 @@
 # Printing of rows by the program of their table (its operations, see `Op`); sums of columns of deltas; the variables
-# that a window (a range of rows) uses.  Classes and functions for Python are documented in pykernel.py.
+# that a window (a range of rows) uses.  pykernel.py has the same in Python.
 
 cdef inline bint add_string(Out* out, const Op* op, uint64_t string) noexcept nogil:
     """Print an entry of the variable dictionary; False when there is no memory."""
@@ -200,7 +200,9 @@ cdef object moved(Out* out):
     return made
 
 
-cdef class ClpsProgram:  # see the class of this name in pykernel.py
+cdef class ClpsProgram:
+    """Prints the rows of one table; the class of this name in pykernel.py documents arguments and errors."""
+
     cdef readonly Py_ssize_t rows
     cdef Op* ops  # one for each value, with the literals before it, and one for the literals at the end
     cdef int* indices  # by operation in `ops`: its index among the operations of the caller, for faults
@@ -217,6 +219,7 @@ cdef class ClpsProgram:  # see the class of this name in pykernel.py
         self.num_views = 0
 
     def __init__(self, operations, Py_ssize_t rows):
+        """Take the operations that print a row, in their order, and the number of rows."""
         cdef int total, place = 0
         cdef Op* op
         cdef ClpsStrings strings
@@ -324,8 +327,10 @@ cdef class ClpsProgram:  # see the class of this name in pykernel.py
         return (trouble.kind, self.indices[trouble.operation], trouble.row, detail)
 
     def render(self, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t max_size, bytes mask=None):
-        # Print rows until `max_size` is passed or a row cannot be printed: return text, next row, fault or None.
-        # `mask`: a byte for each row from `start` on, 0 to leave it out.
+        """Print rows until `max_size` is passed or a row cannot be printed: return text, next row, fault or None.
+
+        `mask`: a byte for each row from `start` on, 0 to leave it out.
+        """
         cdef Out out
         cdef Trouble trouble
         cdef Py_ssize_t row = start
@@ -354,7 +359,7 @@ cdef class ClpsProgram:  # see the class of this name in pykernel.py
             free(out.data)
 
     def check(self, Py_ssize_t start, Py_ssize_t stop):
-        # Return the fault of the first row that cannot be printed, or None, without printing.
+        """Return the fault of the first row that cannot be printed, or None, without printing."""
         cdef Out out
         cdef Trouble trouble
         cdef Py_ssize_t last = stop, row
@@ -377,8 +382,7 @@ cdef class ClpsProgram:  # see the class of this name in pykernel.py
             free(out.data)
 
     def lines(self, rows):
-        # Print these rows, each as a `bytes` object: return the list, up to a row that cannot be printed, and its
-        # fault.
+        """Print these rows, each as a `bytes` object: return the list, up to one that cannot be printed, and its fault."""
         cdef Py_ssize_t total = len(rows), i, done = 0, start = 0
         cdef Py_ssize_t* wanted = <Py_ssize_t*>malloc((2 * total + 1) * sizeof(Py_ssize_t))  # row numbers
         cdef Py_ssize_t* ends = wanted + total  # where the text of each ends, in the same allocation
@@ -415,9 +419,8 @@ cdef class ClpsProgram:  # see the class of this name in pykernel.py
             free(wanted)
             free(out.data)
 
-
     def spans(self, Py_ssize_t start, Py_ssize_t stop):
-        # Print rows into one `bytes` object: return it, the end of each row in it (int64, a 0 first), fault or None.
+        """Print rows into one `bytes` object: return it, the end of each row in it (int64, a 0 first), fault or None."""
         cdef Out out
         cdef Trouble trouble
         cdef Py_ssize_t row = start
@@ -446,8 +449,8 @@ cdef class ClpsProgram:  # see the class of this name in pykernel.py
             free(out.data)
 
 
-# Return the running sums (modulo 2^64) of int64 differences, from `total` on, as bytes.
 def clps_undelta(values, total=0):
+    """Return the running sums (modulo 2^64) of int64 differences, from `total` on, as bytes."""
     cdef Py_buffer view
     cdef Py_ssize_t i, count
     cdef uint64_t sum = total & <uint64_t>-1, step
@@ -467,8 +470,11 @@ def clps_undelta(values, total=0):
         PyBuffer_Release(&view)
 
 
-# Return the range of the variables that these words of encoded text use, and the words counted from its start.
 def clps_variables_of(words, ClpsLogTypes log_types not None):
+    """Return the range of the variables that words of encoded text use, and the words counted from its start.
+
+    So a window (a range of rows) reads only its own variables.  None if a log type does not exist.
+    """
     cdef Py_buffer view
     cdef Py_ssize_t i, count
     cdef uint64_t word, ident, at, holes
@@ -507,8 +513,8 @@ def clps_variables_of(words, ClpsLogTypes log_types not None):
         PyBuffer_Release(&view)
 
 
-# Return the index of the first int64 that is not above the one before it; -1 if there is none.
 def clps_disorder(values):
+    """Return the index of the first int64 that is not above the one before it; -1 if there is none."""
     cdef Py_buffer view
     cdef Py_ssize_t i, count, found = -1
     PyObject_GetBuffer(values, &view, PyBUF_SIMPLE)

@@ -29,12 +29,13 @@ cdef extern from *:
 cdef uint64_t time_patterns = 0  # how many have a serial number
 
 
-cdef class ClpsPatterns:  # see the class of this name in pytables.py
+cdef class ClpsPatterns:
+    """Timestamp patterns by id, compiled into steps; the class of this name in pytables.py documents them."""
+
     cdef Pattern* patterns  # sorted by id
     cdef Step* steps  # those of all patterns
     cdef Slice* names  # of months and weekdays
     cdef int count  # of patterns
-    # `__init__` takes (id, unit, shift, steps) of each pattern, with the steps as (code, text); see `Pattern`.
     cdef bytes arena  # the text of all steps
 
     def __cinit__(self):
@@ -44,6 +45,7 @@ cdef class ClpsPatterns:  # see the class of this name in pytables.py
         self.count = 0
 
     def __init__(self, patterns):
+        """Take (id, unit, shift, steps) of each pattern, with the steps as (code, text); see `Pattern`."""
         cdef Py_ssize_t at = 0
         cdef int step = 0, name = 0
         global time_patterns
@@ -99,6 +101,7 @@ cdef class ClpsPatterns:  # see the class of this name in pytables.py
         free(self.names)
 
     def render(self, ident, epoch):
+        """Return the text of an epoch, printed by the pattern with this id; a fault kind if it cannot be printed."""
         cdef Out out
         cdef Op op
         cdef int found

@@ -8,6 +8,7 @@ cdef enum Stop:  # result of a step, and why `render` returns; the same numbers 
     S_DONE, S_FULL, S_ODD, S_VARIABLES, S_LOG_TYPES, S_ARRAY_TYPES, S_PATTERNS
 
 cdef enum:
+    MAX_VIEWS = 12  # arrays of the caller: ten in `__init__`, two in `supply_checks`
     ROOT_PARENT = -1  # no node: the parent of a root, and the end of a list of children
     MERGED_OPS = 16 << 20  # bytes of operations after which a call for merged rows ends
 
@@ -77,8 +78,9 @@ cdef inline int32_t load_i32(const char* at, Py_ssize_t index) noexcept nogil:
     return value
 
 
-# The methods without a docstring are documented in pytables.py, which has the same ones in Python.
 cdef class ClpsTables:
+    """The tables of an archive; pytables.py has the same class in Python, and documents arguments and errors."""
+
     cdef Py_buffer* views  # the arrays of the caller, released at the end
     cdef int num_views
     # The schema tree: an entry for each node.
@@ -131,7 +133,7 @@ cdef class ClpsTables:
         cdef bytes key
         if self.views != NULL:
             raise TypeError("made already")
-        self.views = <Py_buffer*>malloc(12 * sizeof(Py_buffer))  # ten arrays here, two in `supply_checks`
+        self.views = <Py_buffer*>malloc(MAX_VIEWS * sizeof(Py_buffer))
         if self.views == NULL:
             raise MemoryError
         self.parents = <const int32_t*>self._view(parents, &size)
@@ -203,9 +205,10 @@ cdef class ClpsTables:
         free(self.key_ends)
         free(self.keys.data)
 
-    # Each `supply_...` completes operations that `_value` copies for columns of some types (`raw`, `escaped`, `text`
-    # ...).
+    # Each `supply_...` takes what was read from a dictionary, and completes with it the operations that `_value` copies
+    # for columns of some types.  `render` and `check` return `S_VARIABLES` and so on when they need it.
     def supply_variables(self, ClpsStrings raw not None, ClpsStrings escaped not None):
+        """Take the variable dictionary, as it is stored and as it is printed in JSON strings."""
         self.keep += [raw, escaped]
         memset(&self.raw, 0, sizeof(Op))
         self.raw.kind, self.raw.strings, self.raw.escape = OP_STRING, raw.strings, raw.escape
@@ -214,12 +217,14 @@ cdef class ClpsTables:
         self.has_variables = True
 
     def supply_log_types(self, ClpsLogTypes types not None):
+        """Take the dictionary of log types."""
         self.keep.append(types)
         self.text = self.escaped
         self._text(&self.text, types)
         self.has_log_types = self.has_variables  # the operation just copied has the variables only if they came first
 
     def supply_array_types(self, ClpsLogTypes types not None):
+        """Take the dictionary of array types."""
         self.keep.append(types)
         self.array_text = self.raw  # the text of an array is JSON already: nothing is escaped
         self._text(&self.array_text, types)
@@ -232,6 +237,7 @@ cdef class ClpsTables:
         op.num_log_types, op.core = types.count, types.core
 
     def supply_patterns(self, ClpsPatterns patterns not None):
+        """Take the timestamp patterns."""
         self.keep.append(patterns)
         memset(&self.time, 0, sizeof(Op))
         self.time.kind = OP_TIME
@@ -239,7 +245,8 @@ cdef class ClpsTables:
         self.time.num_patterns, self.time.arena = patterns.count, patterns.arena
         self.has_patterns = True
 
-    def supply_checks(self, int32_t numbered, rule_of, rules):  # for `check`: see the attributes of these names
+    def supply_checks(self, int32_t numbered, rule_of, rules):
+        """Take the rules for `check`; the attributes of these names say what they are."""
         cdef Py_ssize_t size, i
         if self.rule_of != NULL:
             raise TypeError("supplied already")
@@ -256,7 +263,7 @@ cdef class ClpsTables:
         self.numbered, self.rule_of = numbered, rule
 
     def odd_schema(self, Py_ssize_t first):
-        # Return the next schema, from `first` on, that `_located` does not take: with unordered or invalid nodes.
+        """Return the next schema, from `first` on, that `_located` does not take: with unordered or invalid nodes."""
         cdef Py_ssize_t i, j
         cdef const char* entries
         if first < 0:
@@ -278,7 +285,7 @@ cdef class ClpsTables:
         cdef int32_t schema = self.schema_of[table], node, child, parent
         cdef Py_ssize_t i, count
         cdef const char* entries
-        cdef int64_t at = 0, rows, more
+        cdef int64_t at = 0, rows, more  # `at`: offset of the next column; `more`: number of its variables
         cdef int kind
         if schema < 0 or self.rows[table] > <uint64_t>1 << 32 or size == 0:
             return S_ODD
@@ -287,7 +294,6 @@ cdef class ClpsTables:
             return S_ODD
         rows = <int64_t>self.rows[table]
         entries = self.schemas + self.entries[schema]
-        # `at`: offset in the table of the next column.
         s.mark = <uint32_t>(table + 1)
         for i in range(count):
             # The column of the node: skip its values, and the variables that may follow them.
@@ -488,7 +494,7 @@ cdef class ClpsTables:
         s.count += 1
         return &s.ops[s.count - 1]
 
-    cdef bint _keeps(self, const Op* op, int32_t node, int64_t rows) noexcept nogil:
+    cdef bint _complies(self, const Op* op, int32_t node, int64_t rows) noexcept nogil:
         """Whether a column's values ascend, if it numbers the records, and comply with the rule of its node."""
         cdef int64_t i, value
         cdef double real, low, high
@@ -523,6 +529,7 @@ cdef class ClpsTables:
         cdef const char* entries
         cdef int64_t i, rows
         cdef int32_t node
+        cdef bint any_bytes, has_rule
         cdef Op op
         cdef Trouble trouble
         if found != S_DONE:
@@ -535,9 +542,10 @@ cdef class ClpsTables:
             if not self.widths[kind]:
                 continue
             # Any bytes are a number or a boolean: skip them if no rule applies.
-            if (kind == N_INTEGER or kind == N_FLOAT or kind == N_FORMATTED_FLOAT or kind == N_BOOLEAN
-                    or kind == N_DELTA_INTEGER) and node != self.numbered and (
-                    self.rule_of == NULL or not self.rule_of[node]):
+            any_bytes = (kind == N_INTEGER or kind == N_FLOAT or kind == N_FORMATTED_FLOAT or kind == N_BOOLEAN
+                         or kind == N_DELTA_INTEGER)
+            has_rule = node == self.numbered or (self.rule_of != NULL and self.rule_of[node] != 0)
+            if any_bytes and not has_rule:
                 continue
             memset(&op, 0, sizeof(Op))
             s.deltas.size = 0
@@ -546,13 +554,15 @@ cdef class ClpsTables:
                 return found
             if op.literal_size >= 0:
                 op.values = s.deltas.data + op.literal_size
-            if first_bad(out, &op, 0, rows, &trouble) < rows or not self._keeps(&op, node, rows):
+            if first_bad(out, &op, 0, rows, &trouble) < rows or not self._complies(&op, node, rows):
                 return S_ODD
         return S_DONE
 
     def check(self, payload, Py_ssize_t table, Py_ssize_t stop):
-        # Check the tables `[table, stop)` of one stream: return the numbers of the odd ones (uint32), the next table,
-        # and `S_DONE` or what has to be supplied.
+        """Check the tables `[table, stop)` of one stream, its bytes in `payload`, for `verify`.
+
+        Return the numbers of the odd ones (uint32), the next table, and `S_DONE` or what has to be supplied.
+        """
         cdef Py_buffer view
         cdef Shape shape
         cdef Out out, odd  # scratch space; the numbers of the odd tables
@@ -648,11 +658,13 @@ cdef class ClpsTables:
 
     def gather(self, payload, Py_ssize_t first, Py_ssize_t stop, unsigned char[::1] chosen not None,
                const unsigned char[::1] wanted not None):
+        """Join the values of nodes (all of one type) of many tables, for a search: return values, `more` and owners.
+
+        `payload`: the stream of the tables `[first, stop)`; `chosen`: by table, `TABLE_CHOSEN` or 0; `wanted`: by node,
+        1 or 0.  A table that cannot be read here is marked `TABLE_LEFT` in `chosen`.
+        """
         cdef Py_buffer view
         cdef Shape shape
-        # `chosen`: by table, `TABLE_CHOSEN` or 0; `wanted`: by node, 1 or 0; `payload`: the stream of all these tables.
-        # Join the values of the wanted nodes (all of one type) of the chosen tables: return values, `more` and owners.
-        # A table that cannot be read here is marked in `chosen`.
         cdef Out scratch, values, more, owners  # `owners`: by value, the number of its row among those of all tables
         cdef Py_ssize_t table, i, kept_values, kept_more, kept_owners
         cdef int64_t base = 0, row  # number of the table's first row, and a row of the table
@@ -713,8 +725,10 @@ cdef class ClpsTables:
             free(owners.data)
 
     def render(self, payload, Py_ssize_t table, Py_ssize_t row, Py_ssize_t stop, Py_ssize_t max_size, mask=None):
-        # Print from `row` of `table` on up to the table `stop`: return text, next table, next row, and a `Stop`.
-        # `payload`: the stream that these tables are in; `mask`: a byte for each of these rows, 1 to print it.
+        """Print from `row` of `table` on up to the table `stop`: return text, next table, next row, and a `Stop`.
+
+        `payload`: the stream that these tables are in; `mask`: a byte for each of these rows, 1 to print it.
+        """
         cdef Py_buffer view
         cdef const unsigned char[::1] flags
         cdef const unsigned char* chosen = NULL  # a byte per row, from `row` of `table` on; NULL: all rows
