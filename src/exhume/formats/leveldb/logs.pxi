@@ -41,11 +41,13 @@ cdef inline int64_t ldb_stop(int64_t at, int64_t key_size, int64_t value_size, b
 
 
 cdef inline int64_t ldb_log_rank(int64_t number, int64_t at) noexcept nogil:
-    """See `log_rank` in wire.py."""
+    """The rank of an item, by the number of its file and its offset there; `log_rank` in wire.py has the reasons."""
     return (min(number, (<int64_t>1 << 30) - 1) << 33) + 2 * min(at // 4, (<int64_t>1 << 32) - 1) + 1
 
 
-cdef class LogItems:  # see the class of this name in pykernel.py
+cdef class LogItems:
+    """The items of a log in little memory; the class of this name in pykernel.py documents the methods."""
+
     # An item in `data` is `inverted`, the key and the value, each after its size, and twice the offset of a single write;
     # or twice the index in `others` plus 1, offset and rank.  All but the first are numbers as `put_length` writes them.
     cdef int64_t* rows      # offset in `data` of each item
@@ -117,6 +119,7 @@ cdef class LogItems:  # see the class of this name in pykernel.py
         return data + read_leveldb_varint(data, row + sizeof(uint64_t), self.data.size, size)
 
     cdef inline uint64_t inverted(self, int64_t row) noexcept nogil:
+        """The sequence and type of an item, as in `LdbItem`."""
         cdef uint64_t found
         memcpy(&found, self.data.data + row, sizeof(uint64_t))
         return found
@@ -159,18 +162,19 @@ cdef class LogItems:  # see the class of this name in pykernel.py
         cdef object where = kernel_alloc(<PyTypeObject*>self.made, 12)
         cdef uint64_t packed = ~item.inverted
         cdef bint is_put = (packed & 0xFF) == LEVELDB_WRITE_BATCH_OPERATION_TYPES_VALUE
-        fill_row(where, 0, self.place[0])   # file
-        fill_row(where, 1, self.place[1])   # number
+        file, number, checksum, referenced, operations = self.place
+        fill_row(where, 0, file)
+        fill_row(where, 1, number)
         fill_row(where, 2, None)            # level
         fill_row(where, 3, item.at)         # offset
         fill_row(where, 4, ldb_stop(item.at, item.key_size, item.value_size, is_put))  # end
-        fill_row(where, 5, self.place[2])   # checksum
-        fill_row(where, 6, self.place[3])   # referenced
+        fill_row(where, 5, checksum)
+        fill_row(where, 6, referenced)
         fill_row(where, 7, None)            # codec
         fill_row(where, 8, packed >> 8)     # batch_sequence
         fill_row(where, 9, 1)               # batch_count
         fill_row(where, 10, 0)              # column_family
-        fill_row(where, 11, self.place[4])  # operations
+        fill_row(where, 11, operations)
         return kept_apart(where)
 
     def __getitem__(self, chosen):
@@ -258,14 +262,15 @@ cdef class LogItems:  # see the class of this name in pykernel.py
     def append(self, tuple item not None):
         """Add an item, with a place of its own."""
         cdef LdbItem added
-        cdef bytes key = item[0]
-        cdef bytes value = item[4] if type(item[4]) is bytes else b""
-        cdef tuple other = (item[5], None if type(item[4]) is bytes else item[4])
+        key_object, inverted, rank, offset, value_object, place = item
+        cdef bytes key = key_object
+        cdef bytes value = value_object if type(value_object) is bytes else b""
+        cdef tuple other = (place, None if type(value_object) is bytes else value_object)
         cdef Py_ssize_t last = len(self.others) - 1
         if last < 0 or self.others[last] != other:  # operations of a batch share its place
             self.others.append(other)
             last += 1
-        added.inverted, added.rank, added.at, added.other = item[1], item[2], item[3], last
+        added.inverted, added.rank, added.at, added.other = inverted, rank, offset, last
         added.key, added.key_size, added.value, added.value_size = key, len(key), value, len(value)
         self.add(&added)
 

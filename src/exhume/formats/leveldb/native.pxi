@@ -124,24 +124,25 @@ cdef inline bint deletes(int kind) noexcept nogil:
 
 
 cdef inline bint indirect(int kind) noexcept nogil:
-    """Whether the value of such a version, which is not a deletion, differs from its stored bytes or is unknown."""
+    """Whether the value of such a version, which is not a deletion, is not its stored bytes: in a blob, or to be merged."""
     return kind != LEVELDB_INTERNAL_KEY_VALUE_TYPES_VALUE
 
 
 cdef inline void fill_row(object row, Py_ssize_t at, object value):
-    """Sets an item of a tuple that has no other reference."""
+    """Set an item of a new tuple, which nothing else refers to yet."""
     Py_INCREF(value)
     PyTuple_SET_ITEM(row, at, value)
 
 
 cdef inline unsigned int unstep(unsigned int state) noexcept nogil:
-    """A CRC-32C state one bit earlier."""
+    """The CRC-32C state before a zero bit that led to `state`."""
     if state >> 31:
         return ((state ^ <unsigned int>0x82F63B78u) << 1) | 1  # the polynomial, with its bits reversed
     return state << 1
 
 
 def find_blocks(bytes data not None):
+    """Return (start, end) of each range whose checksum, in the trailer after it, is right: blocks without an index."""
     # Step the CRC of all bytes so far back to the start of the data, where each start of a block has a state that does
     # not depend on what follows.  A block ends at `at` if a table of these states has the one that its stored checksum
     # demands, so that each end takes one look-up, however long the block is.  `carried` is the state of the bytes so far
@@ -224,7 +225,10 @@ cdef enum:
     LDB_CHAINED = 256   # added to the type of a merge operand that contributes to the value of its key
     LDB_ESCAPED = 4     # characters of an escaped byte
 
-cdef struct LdbRow:
+cdef enum:  # columns of `LeveldbRows.numbers`, by the numbers that its callers in Python use
+    LDB_SEQUENCES, LDB_KINDS, LDB_STATUS, LDB_NEWER, LDB_OFFSETS, LDB_PLACES
+
+cdef struct LdbRow:  # a version of a key
     int64_t key         # offset of the internal key in `LeveldbRows.keys`
     int64_t key_size    # bytes of the user key, which it starts with
     int64_t value       # offset of the value in `LeveldbRows.values`
@@ -273,13 +277,23 @@ cdef struct LdbWalk:    # over consecutive blocks
     int64_t separator_size
 
 
+cdef inline uint64_t sequence_of(const LdbRow* row) noexcept nogil:
+    """The sequence number of a version."""
+    return ~row.inverted >> 8
+
+
+cdef inline int kind_of(const LdbRow* row) noexcept nogil:
+    """The value type of a version."""
+    return <int>(~row.inverted & 0xFF)
+
+
 cdef inline int64_t ldb_number(chars p) noexcept nogil:
     """A restart point, or how many there are: no schema element reaches the end of a block."""
     return p[0] | <int64_t>p[1] << 8 | <int64_t>p[2] << 16 | <int64_t>p[3] << 24
 
 
 cdef inline bint ldb_inside(chars data, int64_t size, chars part, int64_t part_size) noexcept nogil:
-    """Whether the bytes contain a part."""
+    """Whether a value contains a part, for `LeveldbRows.choose` (`exhume search`)."""
     cdef chars hit = data
     cdef chars end = data + size
     if part_size == 0:
@@ -304,7 +318,9 @@ cdef bytes ldb_bytes(const char* data, size_t size):
     return made
 
 
-cdef class LeveldbRows:  # see the class of this name in pykernel.py
+cdef class LeveldbRows:
+    """Versions of keys from many blocks, as rows; the class of this name in pykernel.py documents the methods."""
+
     cdef LdbRow* rows
     cdef Py_ssize_t count   # rows
     cdef Py_ssize_t room    # rows for which there is memory
@@ -359,9 +375,11 @@ cdef class LeveldbRows:  # see the class of this name in pykernel.py
         return self.rows + self.count - 1
 
     cdef inline chars key(self, const LdbRow* row) noexcept nogil:
+        """Where the user key of a row starts."""
         return <chars>self.keys.data + row.key
 
     cdef inline chars value(self, const LdbRow* row) noexcept nogil:
+        """Where the value of a row starts."""
         return <chars>self.values.data + row.value
 
     cdef inline int order(self, const LdbRow* left, const LdbRow* right) noexcept nogil:
@@ -538,13 +556,13 @@ cdef class LeveldbRows:  # see the class of this name in pykernel.py
         cdef LdbRow* row
         cdef tuple item
         cdef bytes key, value
-        last = self  # a value that no place is
+        last = self  # no item has this as its place
         if self.origins and self.origins[len(self.origins) - 1][0] is None:
             last = self.origins[len(self.origins) - 1][1]
         if items:
             self.runs.append(self.count)
         for item in items:
-            key, value, place = item[0], item[4], item[5]
+            key, inverted, _, offset, value, place = item  # `_`: its rank, which the order of runs replaces
             if place is not last:
                 self.origins.append((None, place, None))
                 self.place_count += 1
@@ -552,7 +570,7 @@ cdef class LeveldbRows:  # see the class of this name in pykernel.py
             row = self.more()
             if row == NULL:
                 raise MemoryError
-            row.key, row.key_size, row.inverted, row.at = self.keys.size, len(key), item[1], item[3]
+            row.key, row.key_size, row.inverted, row.at = self.keys.size, len(key), inverted, offset
             row.value, row.value_size = self.values.size, len(value)
             row.place, row.status, row.newer = <int32_t>(self.place_count - 1), LDB_LIVE, -1
             if not (add(&self.keys, key, row.key_size) and add(&self.values, value, row.value_size)):
@@ -642,8 +660,8 @@ cdef class LeveldbRows:  # see the class of this name in pykernel.py
         visible version, and are those of the row afterwards.  `wiping` are the range deletions; those before `at` end before
         the row's key, as rows come in order.  `pykernel.judge` does the same.
         """
-        cdef uint64_t sequence = ~row.inverted >> 8
-        cdef int kind = <int>(~row.inverted & 0xFF)
+        cdef uint64_t sequence = sequence_of(row)
+        cdef int kind = kind_of(row)
         cdef int64_t wiped = -1
         cdef chars key = self.key(row)
         if newest[0] == NULL or compare(key, row.key_size, newest[0], newest_size[0]) != 0:
@@ -683,8 +701,11 @@ cdef class LeveldbRows:  # see the class of this name in pykernel.py
         newer[0], newer_kind[0] = <int64_t>sequence, kind
 
     def chains(self):
-        # For each unresolved row: its own value, and those of the older rows that contribute, which have the status of
-        # an operand (the base value too).
+        """Return (row, key, [(type, value)]) of each unresolved row, for the merge operator to compute its value.
+
+        The pairs are its own value, then those of the older rows that contribute, which have the status of an operand
+        (the base value too).
+        """
         cdef Py_ssize_t number, last
         cdef LdbRow* row
         cdef int kind
@@ -695,7 +716,7 @@ cdef class LeveldbRows:  # see the class of this name in pykernel.py
             versions = []
             for last in range(number, self.count):
                 row = self.rows + last
-                kind = <int>(~row.inverted & 0xFF)
+                kind = kind_of(row)
                 if row.status == LDB_OPERAND or last == number:
                     versions.append((kind, PyBytes_New(<const char*>self.value(row), row.value_size)))
                 # A range deletion between them has no value, and does not end the chain.
@@ -706,7 +727,10 @@ cdef class LeveldbRows:  # see the class of this name in pykernel.py
         return out
 
     def settle(self, list values not None, bint keep):
-        """Set the values of rows without one; `keep`: a merge operand stays as a row of its own."""
+        """Set the values of unresolved rows, given as ascending (row, value), None for one that stays unknown.
+
+        `keep`: a merge operand stays as a row of its own.
+        """
         cdef LdbRow* made
         cdef LdbRow* row
         cdef Py_ssize_t number = 0, to = 0, at, kept = 0  # next row to copy, rows made, row of a value, further rows
@@ -715,7 +739,7 @@ cdef class LeveldbRows:  # see the class of this name in pykernel.py
             for at, _ in values:
                 if not 0 <= at < self.count:
                     raise ValueError("no such row")
-                kept += (~self.rows[at].inverted & 0xFF) == LEVELDB_INTERNAL_KEY_VALUE_TYPES_MERGE
+                kept += kind_of(self.rows + at) == LEVELDB_INTERNAL_KEY_VALUE_TYPES_MERGE
         made = <LdbRow*>malloc((self.count + kept) * sizeof(LdbRow) + 1)
         if made == NULL:
             raise MemoryError
@@ -727,7 +751,7 @@ cdef class LeveldbRows:  # see the class of this name in pykernel.py
                 to, number = to + at - number, at + 1
                 row = made + to
                 row[0] = self.rows[at]
-                if keep and (~row.inverted & 0xFF) == LEVELDB_INTERNAL_KEY_VALUE_TYPES_MERGE:
+                if keep and kind_of(row) == LEVELDB_INTERNAL_KEY_VALUE_TYPES_MERGE:
                     row[1] = row[0]  # the operand stays, after the row with the value
                     row[1].status = LDB_OPERAND
                     to += 1
@@ -748,7 +772,7 @@ cdef class LeveldbRows:  # see the class of this name in pykernel.py
         self.runs = [0] if self.count else []
 
     def mark(self, list statuses not None):
-        """Set (status, sequence number of the next newer version) of each row."""
+        """Set (status, sequence number of the next newer version) of each row, as the caller determined them."""
         cdef Py_ssize_t number
         if len(statuses) != self.count:
             raise ValueError("not a status for each row")
@@ -795,9 +819,9 @@ cdef class LeveldbRows:  # see the class of this name in pykernel.py
         if len(kinds) != 256:
             raise ValueError("not a flag for each type")
         for number in range(self.count):
-            if not known[~self.rows[number].inverted & 0xFF]:
+            if not known[kind_of(self.rows + number)]:
                 self.count = number
-                return self.rows[number].place, <int>(~self.rows[number].inverted & 0xFF)
+                return self.rows[number].place, kind_of(self.rows + number)
         return None
 
     def facts(self):
@@ -810,7 +834,7 @@ cdef class LeveldbRows:  # see the class of this name in pykernel.py
         last = self.rows + self.count - 1
         with nogil:
             for number in range(self.count):
-                highest = max(highest, ~self.rows[number].inverted >> 8)
+                highest = max(highest, sequence_of(self.rows + number))
         return (
             (PyBytes_New(<const char*>self.key(self.rows), self.rows.key_size), self.rows.inverted),
             (PyBytes_New(<const char*>self.key(last), last.key_size), last.inverted),
@@ -829,7 +853,7 @@ cdef class LeveldbRows:  # see the class of this name in pykernel.py
         memset(at, 0, (places + 1) * sizeof(int64_t))
         for number in range(self.count):
             row = self.rows + number
-            kinds[row.status][~row.inverted & 0xFF] += 1  # the type is the lowest byte, stored inverted
+            kinds[row.status][kind_of(row)] += 1
             at[row.place] += 1
         try:
             return (
@@ -928,19 +952,20 @@ cdef class LeveldbRows:  # see the class of this name in pykernel.py
         return out
 
     def numbers(self, int which):
-        # Columns: 0 sequence number, 1 value type, 2 status, 3 newer version, 4 offset in the block, 5 place.
+        """Return a column of numbers of all rows, as int64; `which` is an `LDB_...` number of a column."""
         cdef Py_ssize_t number
         cdef bytes made = PyBytes_New(NULL, self.count * sizeof(int64_t))
         cdef int64_t* to = <int64_t*><char*>made
         cdef LdbRow* row
-        if not 0 <= which < 6:
+        if not 0 <= which <= LDB_PLACES:
             raise ValueError("no such column")
         with nogil:
             for number in range(self.count):
                 row = self.rows + number
                 to[number] = (
-                    <int64_t>(~row.inverted >> 8) if which == 0 else <int64_t>(~row.inverted & 0xFF) if which == 1
-                    else row.status if which == 2 else row.newer if which == 3 else row.at if which == 4 else row.place
+                    <int64_t>sequence_of(row) if which == LDB_SEQUENCES else kind_of(row) if which == LDB_KINDS
+                    else row.status if which == LDB_STATUS else row.newer if which == LDB_NEWER
+                    else row.at if which == LDB_OFFSETS else row.place
                 )
         return made
 
@@ -956,7 +981,7 @@ cdef class LeveldbRows:  # see the class of this name in pykernel.py
         cdef bint in_log = False  # whether `last` is a place in a log, whose rows have a number of an operation
         if not issubclass(row_type, tuple):
             raise TypeError("not a type of tuples")
-        last = self
+        last = self  # the place of the row before: no row has this one
         if len(places) != self.place_count or len(statuses) != LDB_STATUSES:
             raise ValueError("not a value for each place or status")
         for number in range(self.count):
@@ -967,8 +992,8 @@ cdef class LeveldbRows:  # see the class of this name in pykernel.py
             version = kernel_alloc(made, 11)  # the fields of a `Version`, in its order
             fill_row(version, 0, PyBytes_New(<const char*>self.key(row), row.key_size))
             fill_row(version, 1, PyBytes_New(<const char*>self.value(row), row.value_size))
-            fill_row(version, 2, ~row.inverted >> 8)
-            fill_row(version, 3, ~row.inverted & 0xFF)
+            fill_row(version, 2, sequence_of(row))
+            fill_row(version, 3, kind_of(row))
             fill_row(version, 4, statuses[row.status])
             fill_row(version, 5, row.newer if row.newer >= 0 else None)
             fill_row(version, 6, row.at)
@@ -981,7 +1006,7 @@ cdef class LeveldbRows:  # see the class of this name in pykernel.py
 
 
 cdef inline int ldb_put_number(Out* out, uint64_t number, size_t size) except -1:
-    """Adds a number as little-endian bytes."""
+    """Append a number as `size` little-endian bytes."""
     cdef char byte
     while size:
         byte = <char>(number & 0xFF)
