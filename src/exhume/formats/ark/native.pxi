@@ -37,10 +37,12 @@ cdef int64_t ark_next(const unsigned char[::1] index, int64_t at, ArkSplitIndexE
     return after
 
 
-# The wanted entries of an index as columns, each with a flag for a bad one; see pykernel.py.  The first column, the
-# numbers of the entries, is None if all are wanted.
 def ark_entries(const unsigned char[::1] index not None, int64_t file_size, const unsigned char[::1] known not None,
                 const unsigned char[::1] wanted not None):
+    """Return the wanted entries of an index as columns, each with a flag for a bad one; see pykernel.py.
+
+    The first column, the numbers of the entries, is None if all are wanted.
+    """
     cdef int64_t at = 0, end = index.shape[0]
     cdef Py_ssize_t count = end // ARK_SPLIT_INDEX_ENTRY_SIZE, number, taken = 0
     cdef ArkSplitIndexEntry entry
@@ -72,8 +74,8 @@ def ark_entries(const unsigned char[::1] index not None, int64_t file_size, cons
     return *[column[:taken] for column in columns], bytes(objects[:taken]), bytes(faults[:taken])
 
 
-# Whether the times of an index ascend from `last` on, and the lowest, the highest and the last; see pykernel.py.
 def ark_scan(const unsigned char[::1] index not None, uint64_t last):
+    """Return whether the times of an index ascend from `last` on, and the lowest, the highest and the last."""
     cdef int64_t at = 0, end = index.shape[0]
     cdef ArkSplitIndexEntry entry
     cdef uint64_t low = <uint64_t>-1, high = 0
@@ -89,8 +91,8 @@ def ark_scan(const unsigned char[::1] index not None, uint64_t last):
     return is_sorted, low, high, last
 
 
-# For each short identifier: messages, bytes, first and last time, for times in [low, high]; see pykernel.py.
 def ark_statistics(const unsigned char[::1] index not None, uint64_t low, uint64_t high):
+    """Return (short identifier, messages, bytes, first time, last time) of each, for times in [low, high]."""
     cdef int64_t at = 0, end = index.shape[0]
     cdef ArkSplitIndexEntry entry
     cdef uint64_t[256] counts, totals, lows, highs
@@ -110,11 +112,14 @@ def ark_statistics(const unsigned char[::1] index not None, uint64_t low, uint64
     return [(short, counts[short], totals[short], lows[short], highs[short]) for short in range(256) if counts[short]]
 
 
-# The positions of faulty entries, a list for each kind of fault; see pykernel.py.  `header_size` and
-# `[index_start, index_stop)` are bytes of the file that no message may use.  `before` and `reach` are the offset of the
-# previous message and the end of the messages so far; the overlaps are None once an offset is lower than `before`.
 def ark_faults(const unsigned char[::1] index not None, int64_t file_size, const unsigned char[::1] known not None,
                int64_t header_size, int64_t index_start, int64_t index_stop):
+    """Return the positions of faulty entries, a list for each kind of fault; see pykernel.py.
+
+    The first `header_size` bytes of the file and `[index_start, index_stop)` are those that no message may use.
+    """
+    # `before` and `reach` are the offset of the previous message and the end of the messages so far; the overlaps are
+    # None once an offset is lower than `before`.
     cdef int64_t at = 0, end = index.shape[0], number = -1, offset, stop, before = 0, reach = 0
     cdef uint64_t last = 0
     cdef ArkSplitIndexEntry entry
@@ -172,8 +177,8 @@ def ark_runs(const int64_t[:] offsets not None, const int64_t[:] sizes not None,
     return runs
 
 
-# The sum of sizes.
 def ark_total(const int64_t[:] sizes not None):
+    """Return the sum of sizes."""
     cdef Py_ssize_t number
     cdef uint64_t total = 0
     for number in range(sizes.shape[0]):
@@ -181,8 +186,8 @@ def ark_total(const int64_t[:] sizes not None):
     return total
 
 
-# Ranges of messages of at most `most` bytes together; see pykernel.py.
 def ark_portions(const int64_t[:] sizes not None, int64_t most):
+    """Return ranges of messages of at most `most` bytes together, or of a single larger message."""
     cdef Py_ssize_t number, first = 0, count = sizes.shape[0]
     cdef int64_t total = 0
     cdef list out = []
@@ -196,9 +201,9 @@ def ark_portions(const int64_t[:] sizes not None, int64_t most):
     return out
 
 
-# Messages [first, stop), cut out of the bytes of their run, which starts at `start` in the file; see pykernel.py.
 def ark_cut(bytes data not None, int64_t start, const int64_t[:] offsets not None, const int64_t[:] sizes not None,
             Py_ssize_t first, Py_ssize_t stop):
+    """Return messages `[first, stop)`, cut out of the bytes of their run, which starts at `start` in the file."""
     cdef Py_ssize_t number
     cdef int64_t offset, size, length = len(data)
     cdef const char* text = PyBytes_AS_STRING(<PyObject*>data)
@@ -238,9 +243,9 @@ cdef class ArkStored:
         return PyBytes_New(self.places[number].data, self.places[number].size)
 
 
-# The messages of runs, whose bytes are `blobs`, without an object for each; see pykernel.py.
 def ark_stored(list blobs not None, list runs not None, const int64_t[:] offsets not None,
                const int64_t[:] sizes not None):
+    """Return the messages of runs, whose bytes are `blobs`, without an object for each."""
     cdef ArkStored found = ArkStored()
     cdef Py_ssize_t number = 0, first, stop, which, count = offsets.shape[0]
     cdef int64_t start, end, offset, size, length
@@ -295,8 +300,8 @@ cdef void ark_sink(ArkHead* heap, Py_ssize_t at, Py_ssize_t count) noexcept nogi
     heap[at] = moved
 
 
-# Merges sorted lists: for each key in the merged order, the number of its list; see pykernel.py.
 def ark_merge(list keys not None):
+    """Merge sorted lists of times: return, for each key in the merged order, the number of its list."""
     cdef Py_ssize_t number, count = 0, source, at = 0
     cdef list out = []
     cdef const uint64_t[:] times
@@ -361,22 +366,22 @@ cdef class ArkMessages:
         self.at = at + 1
         short = <unsigned char>PyBytes_AS_STRING(<PyObject*>self.objects)[at]
         row = kernel_alloc(<PyTypeObject*>self.made, 9)  # a new tuple of that type, without its items
-        fill_row(row, 0, self.times[at])
-        fill_row(row, 1, self.names[short])
-        fill_row(row, 2, self.stored[at])
-        fill_row(row, 3, None)
-        fill_row(row, 4, False)
-        fill_row(row, 5, self.identifiers[short])
-        fill_row(row, 6, self.split)
-        fill_row(row, 7, self.offsets[at])
-        fill_row(row, 8, self.sizes[at])
+        fill_row(row, 0, self.times[at])            # time_ns
+        fill_row(row, 1, self.names[short])         # channel
+        fill_row(row, 2, self.stored[at])           # data
+        fill_row(row, 3, None)                      # value
+        fill_row(row, 4, False)                     # latched
+        fill_row(row, 5, self.identifiers[short])   # identifier
+        fill_row(row, 6, self.split)                # split
+        fill_row(row, 7, self.offsets[at])          # offset
+        fill_row(row, 8, self.sizes[at])            # stored_size
         return row
 
 
-# An iterator of messages that are neither decompressed nor decoded, as tuples of the type `made`; see pykernel.py.
 def ark_messages(type made not None, const uint64_t[:] times not None, bytes objects not None, list stored not None,
                  const int64_t[:] offsets not None, const int64_t[:] sizes not None, list names not None,
                  list identifiers not None, str split not None):
+    """Return an iterator of messages that are neither decompressed nor decoded, as tuples of the type `made`."""
     cdef ArkMessages found = ArkMessages()
     if not issubclass(made, tuple):
         raise TypeError("not a type of tuples")

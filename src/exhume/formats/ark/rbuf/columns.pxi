@@ -14,11 +14,23 @@
 # strings of the message's program; `texts`, those of the columns.  `RbufOp.child` and `RbufShape.child` are the index
 # of the first row or column within; `flags`, RBUF_OPTIONAL and others.
 
+cdef enum:  # kinds of columns
+    COLUMN_NUMBER = 0x77        # w: of `width` bytes
+    COLUMN_BOOLEAN = 0x3F       # ?
+    COLUMN_GUID = 0x67          # g
+    COLUMN_TIME = 0x74          # t
+    COLUMN_STRING = 0x73        # s: or bytes
+    COLUMN_LIST = 0x6C          # l
+    COLUMN_ARRAY = 0x61         # a: a list of fixed size
+    COLUMN_MAP = 0x6D           # m
+    COLUMN_STRUCT = 0x6F        # o
+    COLUMN_VARIANT = 0x76       # v
+    COLUMN_EMPTY = 0x65         # e: a struct without fields
+    COLUMN_JSON = 0x6A          # j: JSON text of a value without a type in Arrow
+    COLUMN_ABSENT = 0x2D        # -: no column, because the field was not requested
+
 cdef struct RbufShape:  # a column as it is described
-    # w: a number of `width` bytes, ?: boolean, g: GUID, t: time, s: string or bytes, l: list, a: list of fixed size,
-    # m: map, o: struct, v: variant, e: struct without fields, j: JSON text of a value without a type in Arrow,
-    # -: no column, because the field was not requested
-    int64_t kind
+    int64_t kind    # COLUMN_...
     int64_t child   # the first column within
     int64_t count   # columns within, or elements of a list of fixed size
     int64_t width   # bytes of a value
@@ -104,22 +116,22 @@ cdef bint column_blank(RbufWalk* w, int64_t number, bint valid) noexcept nogil:
     """Add an absent value to column `number`, or, if `valid`, the zeros that the columns of an absent struct have."""
     cdef RbufColumn* c = &w.columns[number]
     cdef int64_t kind = c.shape.kind, one
-    if kind == c"w" or kind == c"t":
+    if kind == COLUMN_NUMBER or kind == COLUMN_TIME:
         if not column_room(w, &c.data, c.shape.width):
             return False
         memset(c.data.data + c.data.size, 0, c.shape.width)
         c.data.size += c.shape.width
-    elif kind == c"?" or kind == c"e":
+    elif kind == COLUMN_BOOLEAN or kind == COLUMN_EMPTY:
         if not column_bit(w, &c.data, c.length, False):
             return False
-    elif kind == c"l" or kind == c"m":
+    elif kind == COLUMN_LIST or kind == COLUMN_MAP:
         if not column_end(w, c, w.columns[c.shape.child].length):
             return False
-    elif kind == c"a":  # its elements are absent, or zeros, as it is
+    elif kind == COLUMN_ARRAY:  # its elements are absent, or zeros, as it is
         for one in range(c.shape.count):
             if not column_blank(w, c.shape.child, valid):
                 return False
-    elif kind == c"o" or kind == c"v":  # the columns within have zeros in any case
+    elif kind == COLUMN_STRUCT or kind == COLUMN_VARIANT:  # the columns within have zeros in any case
         for one in range(c.shape.count):
             if not column_blank(w, c.shape.child + one, True):
                 return False
@@ -176,7 +188,7 @@ cdef int64_t column_list(RbufWalk* w, const RbufOp* op, RbufColumn* c, int64_t a
     if at < 0:
         return -1
     # numbers are copied at once, unless they have absent ones among them: then each has to be marked
-    if within.shape.kind == c"w" and element.flags == 0 and within.nulls == 0:
+    if within.shape.kind == COLUMN_NUMBER and element.flags == 0 and within.nulls == 0:
         size = count * within.shape.width
         if end - at < size or not column_put(w, within, w.data + at, size):
             return -1
@@ -187,7 +199,7 @@ cdef int64_t column_list(RbufWalk* w, const RbufOp* op, RbufColumn* c, int64_t a
             at = column_value(w, element, c.shape.child, at, end)
             if at < 0:
                 return -1
-    if c.shape.kind == c"a":
+    if c.shape.kind == COLUMN_ARRAY:
         return at if count == c.shape.count else -1
     return at if column_end(w, c, within.length) else -1
 
@@ -202,7 +214,7 @@ cdef int64_t column_pairs(RbufWalk* w, const RbufOp* op, RbufColumn* c, int64_t 
     if at < 0:
         return -1
     for number in range(count):
-        if op.kind == c"m" and not rbuf_key(w, &keys, at, end):
+        if op.kind == RBUF_MAP and not rbuf_key(w, &keys, at, end):
             return -1
         at = column_value(w, &w.ops[op.child], c.shape.child, at, end)
         if at < 0 or column.nulls:  # a key cannot be null
@@ -236,7 +248,7 @@ cdef int64_t column_variant(RbufWalk* w, const RbufOp* op, RbufColumn* c, int64_
             if not column_text(w, &w.columns[first - 1], w.texts + one.shape.text, one.shape.size):
                 return -1
             memset(&value, 0, sizeof(value))
-            value.kind, value.child = c"o", w.ops[op.child + number].child
+            value.kind, value.child = RBUF_OBJECT, w.ops[op.child + number].child
             found = column_value(w, &value, first + number, at, end)
         elif not column_blank(w, first + number, False):
             return -1
@@ -260,8 +272,7 @@ cdef int64_t column_json(RbufWalk* w, const RbufOp* op, RbufColumn* c, int64_t a
 cdef int64_t column_value(RbufWalk* w, const RbufOp* op, int64_t number, int64_t at, int64_t end) noexcept nogil:
     """Add the value at `at` to the column `number`; return where the value ends.
 
-    Returns -1 if it is not accepted, or the columns are full. The letters are those of `RbufShape` for the column, of
-    `RbufOp` for the message.
+    Returns -1 if it is not accepted, or the columns are full.  `kind` is that of the column, `op.kind` that of the value.
     """
     cdef RbufColumn* c = &w.columns[number]
     cdef int64_t kind = c.shape.kind
@@ -271,7 +282,7 @@ cdef int64_t column_value(RbufWalk* w, const RbufOp* op, int64_t number, int64_t
     cdef char[40] digits
     cdef uint64_t time
     cdef int64_t size
-    if kind == c"-":
+    if kind == COLUMN_ABSENT:
         return column_outside(w, op, at, end)
     # a byte before an optional value: whether it is there
     if op.flags & RBUF_OPTIONAL:
@@ -280,21 +291,21 @@ cdef int64_t column_value(RbufWalk* w, const RbufOp* op, int64_t number, int64_t
         at += 1
         if not w.data[at - 1]:
             return at if column_blank(w, number, False) else -1
-    # values of fixed size: number, time, boolean, GUID; in the message also "x", a packed time
-    if kind == c"w" or kind == c"t" or kind == c"?" or kind == c"g":
-        if not rbuf_is_number(op) and op.kind != c"x" or end - at < op.count:
+    # values of fixed size: number, time, boolean, GUID; a time may be packed bytes in the message
+    if kind == COLUMN_NUMBER or kind == COLUMN_TIME or kind == COLUMN_BOOLEAN or kind == COLUMN_GUID:
+        if not rbuf_is_number(op) and op.kind != RBUF_FIXED_BYTES or end - at < op.count:
             return -1
-        if kind == c"w":
+        if kind == COLUMN_NUMBER:
             if op.count != c.shape.width or not column_put(w, c, w.data + at, op.count):
                 return -1
-        elif kind == c"?":
+        elif kind == COLUMN_BOOLEAN:
             if not column_bit(w, &c.data, c.length, w.data[at] != 0):
                 return -1
-        elif kind == c"t":
+        elif kind == COLUMN_TIME:
             if op.count != sizeof(time):
                 return -1
             memcpy(&time, w.data + at, sizeof(time))
-            if time > <uint64_t>0x7FFFFFFFFFFFFFFF:  # does not fit Arrow's signed nanoseconds: absent
+            if time > <uint64_t>INT64_MAX:  # does not fit Arrow's signed nanoseconds: absent
                 w.lost += 1
                 return at + op.count if column_blank(w, number, False) else -1
             if not column_put(w, c, &time, sizeof(time)):
@@ -306,23 +317,23 @@ cdef int64_t column_value(RbufWalk* w, const RbufOp* op, int64_t number, int64_t
             rbuf_guid(&text, &guid)
             return at + op.count if column_text(w, c, digits + 1, text.size - 2) else -1  # without the quotes
         at += op.count
-    # strings and bytes; "z" is the bytes up to the end
-    elif kind == c"s":
-        if op.kind == c"z":
+    # strings and bytes
+    elif kind == COLUMN_STRING:
+        if op.kind == RBUF_REST:
             held.value_start, held.value_end, at = at, end, end
-        elif op.kind == c"s" or op.kind == c"y":
+        elif op.kind == RBUF_STRING or op.kind == RBUF_BYTES:
             at = read_ark_rbuf_byte_buffer(w.data, at, end, &held)
         else:
             return -1
         if at < 0:
             return -1
         size = held.value_end - held.value_start
-        if op.kind == c"s" and not ir_is_utf8(w.data + held.value_start, size):
+        if op.kind == RBUF_STRING and not ir_is_utf8(w.data + held.value_start, size):
             return -1
         return at if column_text(w, c, w.data + held.value_start, size) else -1
-    elif kind == c"j":
+    elif kind == COLUMN_JSON:
         at = column_json(w, op, c, at, end)
-    elif kind == c"e":
+    elif kind == COLUMN_EMPTY:
         at = rbuf_bare(w, op, at, end)
         if at < 0 or not column_bit(w, &c.data, c.length, True):
             return -1
@@ -331,13 +342,13 @@ cdef int64_t column_value(RbufWalk* w, const RbufOp* op, int64_t number, int64_t
         return -1
     else:
         w.nested -= 1
-        if kind == c"o" and op.kind == c"o":
+        if kind == COLUMN_STRUCT and op.kind == RBUF_OBJECT:
             at = column_object(w, op, c, at, end)
-        elif kind == c"v" and op.kind == c"v":
+        elif kind == COLUMN_VARIANT and op.kind == RBUF_VARIANT:
             at = column_variant(w, op, c, at, end)
-        elif kind == c"m" and (op.kind == c"m" or op.kind == c"p"):
+        elif kind == COLUMN_MAP and (op.kind == RBUF_MAP or op.kind == RBUF_PAIRS):
             at = column_pairs(w, op, c, at, end)
-        elif kind == c"l" and op.kind == c"l" or kind == c"a" and op.kind == c"a":
+        elif kind == COLUMN_LIST and op.kind == RBUF_LIST or kind == COLUMN_ARRAY and op.kind == RBUF_ARRAY:
             at = column_list(w, op, c, at, end)
         else:
             return -1

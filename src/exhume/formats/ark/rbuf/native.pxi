@@ -13,10 +13,7 @@
 # Spec: rbuf wire format.
 
 cdef struct RbufOp:  # a row of a program, as `program` writes it
-    # kinds: the letter of `struct` for a number or boolean, g: GUID, x: fixed number of bytes, s: string, y: bytes with
-    # a length, z: bytes to the end, l: list, a: list of fixed size, m: dictionary with string keys, p: other dictionary,
-    # o: object (it leads to a b), b: fields and groups of an object type, v: variant, blank: a group or an alternative
-    int64_t kind
+    int64_t kind    # RBUF_..., or the letter of `struct` for a number or boolean; blank for a group or an alternative
     int64_t flags
     int64_t child   # the first row within
     int64_t count   # rows within, or bytes, or elements
@@ -24,6 +21,20 @@ cdef struct RbufOp:  # a row of a program, as `program` writes it
     int64_t cost    # what an element costs; the first byte of an object; the number of a group or an alternative
     int64_t text    # the text printed before it
     int64_t size
+
+cdef enum:
+    # kinds of values; an object leads to a row of its own (b), with the fields and groups of its type
+    RBUF_GUID = 0x67            # g
+    RBUF_FIXED_BYTES = 0x78     # x
+    RBUF_STRING = 0x73          # s
+    RBUF_BYTES = 0x79           # y: with a length
+    RBUF_REST = 0x7A            # z: bytes to the end
+    RBUF_LIST = 0x6C            # l
+    RBUF_ARRAY = 0x61           # a: a list of fixed size
+    RBUF_MAP = 0x6D             # m: a dictionary with string keys
+    RBUF_PAIRS = 0x70           # p: any other dictionary
+    RBUF_OBJECT = 0x6F          # o
+    RBUF_VARIANT = 0x76         # v
 
 cdef enum:
     # flags of a row
@@ -136,10 +147,10 @@ cdef bint rbuf_bytes(RbufWalk* w, const uint8_t* p, int64_t size) noexcept nogil
     return False
 
 
-# These three print a number, for which the output has space; unless `plain`, large ones are strings (see RBUF_SAFE).
 # `put_unsigned` and `put_real` write at an address and return how many bytes they wrote.
 
 cdef inline void rbuf_unsigned(Out* out, uint64_t value, bint plain) noexcept nogil:
+    """Print a number, for which the output has space; unless `plain`, a large one is a string (see RBUF_SAFE)."""
     if plain or value <= <uint64_t>RBUF_SAFE:
         out.size += put_unsigned(out.data + out.size, value)
         return
@@ -149,6 +160,7 @@ cdef inline void rbuf_unsigned(Out* out, uint64_t value, bint plain) noexcept no
 
 
 cdef inline void rbuf_signed(Out* out, int64_t value, bint plain) noexcept nogil:
+    """Print a number that may be negative, as `rbuf_unsigned` does."""
     if plain or -<int64_t>RBUF_SAFE <= value <= <int64_t>RBUF_SAFE:
         put_integer(out, value)
         return
@@ -158,6 +170,7 @@ cdef inline void rbuf_signed(Out* out, int64_t value, bint plain) noexcept nogil
 
 
 cdef inline void rbuf_real(Out* out, double value) noexcept nogil:
+    """Print a float, for which the output has space; NaN and infinities are strings, as JSON has no such numbers."""
     if isnan(value):
         put(out, b'"nan"', 5)
     elif isinf(value):
@@ -202,7 +215,7 @@ cdef int64_t rbuf_fixed(RbufWalk* w, const RbufOp* op, int64_t at, int64_t end) 
         return -1
     if w.out == NULL:
         return at + op.count
-    if kind == c"x":
+    if kind == RBUF_FIXED_BYTES:
         return at + op.count if rbuf_bytes(w, p, op.count) else -1
     if not rbuf_room(w, 64):  # for any of the values below
         return -1
@@ -239,7 +252,7 @@ cdef int64_t rbuf_fixed(RbufWalk* w, const RbufOp* op, int64_t at, int64_t end) 
             put(w.out, b"true", 4)
         else:
             put(w.out, b"false", 5)
-    elif kind == c"g":
+    elif kind == RBUF_GUID:
         read_ark_rbuf_guid(w.data, at, end, &guid)
         rbuf_guid(w.out, &guid)
     else:
@@ -324,7 +337,7 @@ cdef int64_t rbuf_count(RbufWalk* w, const RbufOp* op, int64_t at, int64_t end, 
     A number for which the bytes or the budget do not suffice is not accepted.
     """
     cdef ArkRbufCount count
-    if op.kind == c"a":
+    if op.kind == RBUF_ARRAY:
         number[0] = op.count
     else:
         at = read_ark_rbuf_count(w.data, at, end, &count)
@@ -372,7 +385,7 @@ cdef int64_t rbuf_list(RbufWalk* w, const RbufOp* op, int64_t at, int64_t end) n
 
 cdef inline bint rbuf_is_number(const RbufOp* op) noexcept nogil:
     """Whether any bytes of the right number are a value: numbers, booleans, GUIDs."""
-    return op.kind not in (c"x", c"s", c"y", c"z", c"l", c"a", c"m", c"p", c"o", c"v")
+    return op.kind not in (RBUF_FIXED_BYTES, RBUF_STRING, RBUF_BYTES, RBUF_REST, RBUF_LIST, RBUF_ARRAY, RBUF_MAP, RBUF_PAIRS, RBUF_OBJECT, RBUF_VARIANT)
 
 
 cdef struct RbufKeys:  # the keys of a dictionary that were read so far
@@ -413,7 +426,7 @@ cdef int64_t rbuf_pairs(RbufWalk* w, const RbufOp* op, int64_t at, int64_t end) 
     cdef const RbufOp* key = &w.ops[op.child]
     cdef const RbufOp* value = &w.ops[op.child + 1]
     cdef RbufKeys keys
-    cdef bint as_map = op.kind == c"m"
+    cdef bint as_map = op.kind == RBUF_MAP
     cdef int64_t number, count = 0, shown
     keys.count, keys.ordered = 0, True
     at = rbuf_count(w, op, at, end, &count)
@@ -495,14 +508,14 @@ cdef int64_t rbuf_value(RbufWalk* w, const RbufOp* op, int64_t at, int64_t end) 
                 w.is_full = True
                 return -1
             return at
-    if kind == c"s" or kind == c"y":
+    if kind == RBUF_STRING or kind == RBUF_BYTES:
         at = read_ark_rbuf_byte_buffer(w.data, at, end, &held)
         if at < 0:
             return -1
         if w.out == NULL:
-            if kind == c"s" and not ir_is_utf8(w.data + held.value_start, at - held.value_start):
+            if kind == RBUF_STRING and not ir_is_utf8(w.data + held.value_start, at - held.value_start):
                 return -1
-        elif kind == c"y":
+        elif kind == RBUF_BYTES:
             if not rbuf_bytes(w, w.data + held.value_start, at - held.value_start):
                 return -1
         else:
@@ -513,19 +526,19 @@ cdef int64_t rbuf_value(RbufWalk* w, const RbufOp* op, int64_t at, int64_t end) 
                 return -1
             put(w.out, b'"', 1)  # it fits
         return at
-    if kind == c"z":
+    if kind == RBUF_REST:
         if w.out != NULL and not rbuf_bytes(w, w.data + at, end - at):
             return -1
         return end
-    if kind == c"l" or kind == c"a" or kind == c"m" or kind == c"p" or kind == c"o" or kind == c"v":
+    if kind == RBUF_LIST or kind == RBUF_ARRAY or kind == RBUF_MAP or kind == RBUF_PAIRS or kind == RBUF_OBJECT or kind == RBUF_VARIANT:
         if w.nested <= 0:
             return -1
         w.nested -= 1
-        if kind == c"o":
+        if kind == RBUF_OBJECT:
             at = rbuf_object(w, &w.ops[op.child], at, end)
-        elif kind == c"v":
+        elif kind == RBUF_VARIANT:
             at = rbuf_variant(w, op, at, end)
-        elif kind == c"m" or kind == c"p":
+        elif kind == RBUF_MAP or kind == RBUF_PAIRS:
             at = rbuf_pairs(w, op, at, end)
         else:
             at = rbuf_list(w, op, at, end)
@@ -644,9 +657,11 @@ cdef Py_ssize_t rbuf_number(object messages) except -1:
     return len(<list>messages)
 
 
-# The numbers of the messages that are not accepted; see pykernel.py.  `objects` has their short identifiers, `programs`
-# the program of each of the 256.
 def ark_check(object messages, bytes objects not None, list programs not None):
+    """Return the numbers of the messages that are not accepted, for Python to check.
+
+    `objects` has their short identifiers, `programs` the program of each of the 256.
+    """
     cdef Py_ssize_t count = rbuf_number(messages), number
     cdef list odd = []
     cdef bint is_full = False
@@ -718,9 +733,11 @@ cdef int rbuf_gather(list order, list pieces, RbufMessage* found) except -1:
     return 0
 
 
-# The JSON of messages, in the order that names the piece of each (`rbuf_gather`), each followed by `tail`: the text,
-# the numbers of the messages that are not accepted, and where in the text theirs is missing.  See pykernel.py.
 def ark_json(list order not None, list pieces not None, int form, bytes tail not None):
+    """Return the JSON of messages, in the order that names the piece of each (`rbuf_gather`), each followed by `tail`.
+
+    The result is the text, the numbers of the messages that are not accepted, and where in the text theirs is missing.
+    """
     cdef Py_ssize_t count = len(order), number
     cdef RbufMessage* found = <RbufMessage*>malloc((count + 1) * sizeof(RbufMessage))
     cdef RbufMessage* one

@@ -28,7 +28,7 @@ cdef struct RbufTable:
 
 cdef inline bint has_ends(RbufColumn* c) noexcept nogil:
     """Whether values of a column have different sizes, so that it has a buffer of their ends."""
-    return c.shape.kind in (c"s", c"g", c"j", c"l", c"m")
+    return c.shape.kind in (COLUMN_STRING, COLUMN_GUID, COLUMN_JSON, COLUMN_LIST, COLUMN_MAP)
 
 
 cdef inline int64_t aligned(int64_t size) noexcept nogil:
@@ -55,9 +55,9 @@ cdef int take_columns(RbufTable* table, bytes shapes, bytes texts) except -1:
         if has_ends(c):
             take_out(&c.ends)
         within = c.shape.count  # the number of columns within: a list has one, a map those of keys and values
-        if c.shape.kind in (c"l", c"a", c"m"):
-            within = 2 if c.shape.kind == c"m" else 1
-        elif c.shape.kind not in (c"o", c"v"):
+        if c.shape.kind in (COLUMN_LIST, COLUMN_ARRAY, COLUMN_MAP):
+            within = 2 if c.shape.kind == COLUMN_MAP else 1
+        elif c.shape.kind not in (COLUMN_STRUCT, COLUMN_VARIANT):
             within = 0
         # the inner ones come later, so that columns end somewhere
         if within and not number < c.shape.child <= columns - within or within < 0:
@@ -241,12 +241,11 @@ cdef list rbuf_tables(list order, list pieces, list described, bint is_named, in
         free(targets)
 
 
-# See the functions of these names in `exhume.formats.ark.pykernel`.
-
-
 def ark_columns(list order not None, list pieces not None, bytes shapes not None, bytes texts not None, int64_t room):
+    """Return the messages as the columns of one table; `exhume.formats.ark.pykernel` documents the result."""
     return rbuf_tables(order, pieces, [(shapes, texts)], False, room)[0]
 
 
 def ark_tables(list order not None, list pieces not None, list tables not None, int64_t room):
+    """Return the messages as the columns of several tables; `exhume.formats.ark.pykernel` documents the result."""
     return rbuf_tables(order, pieces, tables, True, room)
