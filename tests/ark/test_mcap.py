@@ -17,7 +17,7 @@ import pytest
 
 import exhume
 from exhume.formats.ark import mcap_import
-from exhume.formats.ark.mcap_pieces import Declared, JoinedFile, head_piece, message_piece
+from exhume.formats.ark.mcap_pieces import Declared, DeclaredChannel, JoinedFile, head_piece, message_piece
 from exhume.formats.ark.mcap_records import library
 from exhume.formats.ark.reader import ArkArchive
 from exhume.formats.ark.writer import ArkWriter
@@ -592,7 +592,7 @@ def test_a_piece_declares_the_channels_that_it_contains(
 
 def test_a_piece_without_messages_changes_no_times() -> None:
     """All messages of a piece can be damaged, and skipped."""
-    declared = Declared([], [("t", "json", 0, {})])
+    declared = Declared([], [DeclaredChannel("t", "json", 0, {})])
 
     def declare(writer: Any) -> None:
         writer.add_metadata("about", {})

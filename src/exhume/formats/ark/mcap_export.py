@@ -33,6 +33,7 @@ from exhume.formats.ark.lines import ValueQuery, json_schema
 from exhume.formats.ark.log import ArkLog, Channel
 from exhume.formats.ark.mcap_pieces import (
     Declared,
+    DeclaredChannel,
     JoinedFile,
     LargeRow,
     McapPiece,
@@ -129,11 +130,13 @@ class Origin:
     # The methods that follow add one entry of the metadata; `prefix` names its file.  They raise what `of` catches if
     # the entry has another form.
     def _header(self, prefix: str, value: Any) -> None:
+        """Take the header that the MCAP file had before it was imported.  Raises `ValueError` for a second one."""
         if prefix or self.header is not None:
             raise ValueError("a file has one header")
         self.header = _text(value["profile"]), _text(value["library"])
 
     def _schemas(self, prefix: str, value: Any) -> None:
+        """Take the schemas that the imported file had, by the prefix of the file and their numbers."""
         self.schemas |= {
             (prefix, int(one["id"])): (_text(one["name"]), _text(one["encoding"]), _bytes(one["base64"]))
             for one in value
@@ -203,6 +206,7 @@ def unwrapper(channel: Channel, as_json: bool) -> Callable[[bytes, int], Message
 
 # Values of metadata, which raise `TypeError` or `ValueError` if they have another form.
 def _text(value: Any) -> str:
+    """Check that a value of the metadata is text that a file can have.  Raises `TypeError` and `UnicodeError`."""
     if not isinstance(value, str):
         raise TypeError(value)
     value.encode()  # a lone surrogate has no form in a file
@@ -293,8 +297,7 @@ class McapChunkMaker:
         self._attachments = origin.attachments
         # Numbers of the schemas (name, encoding, data).
         self._schemas: dict[tuple[str, str, bytes] | None, int] = {None: 0}
-        # By GUID: name, message encoding, number of the schema, metadata.  Numbers count from 1 in this order.
-        self._channels: dict[str, tuple[str, str, int, dict[str, str]]] = {}
+        self._channels: dict[str, DeclaredChannel] = {}  # by GUID; numbers count from 1 in this order
         # By number: channels with messages of other encodings in rbuf values.
         self._wrapped: dict[int, Channel] = {}
         for channel in log.channels():
@@ -308,7 +311,7 @@ class McapChunkMaker:
                     encoding = original.encoding
                     metadata = original.metadata | {key: metadata[key] for key in KEPT}
                     self._wrapped[len(self._channels) + 1] = channel
-                self._channels[channel.identifier] = (channel.name, encoding, number, metadata)
+                self._channels[channel.identifier] = DeclaredChannel(channel.name, encoding, number, metadata)
         for schema in origin.schemas.values():
             self._schemas.setdefault(schema, len(self._schemas))
         for what, count in (("channels", len(self._channels)), ("schemas", len(self._schemas) - 1)):
@@ -349,7 +352,7 @@ class McapChunkMaker:
         check_from = min(largest_held, PIECE_BYTES)  # below this, neither a large message nor a full part is possible
         try:
             for message in self._messages(log, query, findings):
-                data = message[2]
+                _, _, data, _, _ = message
                 held.append(message)  # also if it is large: it is taken out again below
                 held_size += len(data)
                 if held_size < check_from:

@@ -72,13 +72,21 @@ CHUNK_BYTES: Final = 1 << 20
 """Bytes of records after which a chunk ends."""
 
 
+class DeclaredChannel(NamedTuple):
+    """A channel of a file; `schema` is the number of its schema, 0 if it has none."""
+
+    topic: str
+    encoding: str
+    schema: int
+    metadata: dict[str, str]
+
+
 class Declared(NamedTuple):
     """The schemas and channels of a file, as the arguments of the library's records, by number from 1."""
 
     schemas: Sequence[tuple[str, str, bytes]]
     """Name, encoding and data of each."""
-    channels: Sequence[tuple[str, str, int, dict[str, str]]]
-    """Topic, message encoding, number of the schema (0: none) and metadata of each."""
+    channels: Sequence[DeclaredChannel]
 
     def write(self, builder: Any, channel: int, schemas: set[int]) -> None:
         """Add the record of a channel, and that of its schema if it is not in `schemas`, the numbers of those added."""
@@ -290,7 +298,7 @@ class JoinedFile:
         records, kinds, summary = library("records"), library("opcode").Opcode, self._summary
         builder = library("data_stream").RecordBuilder()
         # The rest of the data section: what no piece declares, and its end (0: without a checksum).
-        schemas = {self._declared.channels[channel - 1][2] for channel in self._channels}  # numbers; 0: none
+        schemas = {self._declared.channels[channel - 1].schema for channel in self._channels}
         for channel in range(1, len(self._declared.channels) + 1):
             if channel not in self._channels:  # without messages
                 self._declared.write(builder, channel, schemas)
