@@ -67,7 +67,6 @@ SMALL = {
     "__main__": "`python -m exhume`",
     "counts": "below everything, `errors` included",
     "filesystems.upath": "`universal_pathlib` loads it by its name",
-    "formats.ark.names": "names of files, which `probe` needs and which import no layout",
     "formats.clp_s.names": "names of sections, which `probe` needs and which import no layout",
     "formats.clp_s.query.options": "exports take them, and load nothing else of queries",
     "formats.data_bundle.pykernel": "the pure-Python form of the compiled loops, as in every format",
@@ -180,9 +179,9 @@ def between_layers(*, types: bool = False) -> dict[tuple[str, str], list[tuple[s
     found: dict[tuple[str, str], list[tuple[str, str]]] = {}
     for module in modules():
         for other in sorted(imports(module, types=types)):
-            a, b = layer_of(module), layer_of(other)
-            if a is not None and b is not None and a != b:
-                found.setdefault((a, b), []).append((module, other))
+            importing, imported = layer_of(module), layer_of(other)
+            if importing is not None and imported is not None and importing != imported:
+                found.setdefault((importing, imported), []).append((module, other))
     return found
 
 

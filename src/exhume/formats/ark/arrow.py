@@ -148,6 +148,7 @@ class ArrowForm:
         value_type, value = self._field(each.value, inside)
 
         def convert(items: Any) -> list[tuple[Any, Any]]:
+            """Convert the keys and values of one dictionary."""
             pairs = items.items() if isinstance(items, Mapping) else items
             return [(_maybe(key, name), _maybe(value, item)) for name, item in pairs]
 
@@ -164,6 +165,7 @@ class ArrowForm:
         fields.append(("raw", self.pa.binary()))
 
         def convert(value: Mapping[str, Any]) -> dict[str, Any]:
+            """Convert one variant: the member for its type has the value, the others are null."""
             out: dict[str, Any] = {"index": value["index"], "type": value["type"], "raw": value.get("raw")}
             plan = plans.get(value["index"])
             if plan is not None:
@@ -222,6 +224,7 @@ class _RowQuery(Query):
         self._rows = rows
 
     def candidates(self, reference: SplitReference) -> Iterable[Channel]:
+        """Return the channels of a split that belong to this table."""
         found = map(reference.channels.get, self._rows.identifiers)
         return [channel for channel in found if channel is not None]
 
@@ -229,6 +232,7 @@ class _RowQuery(Query):
         return channel.identifier in self._rows.identifiers and super().accepts(reference, channel)
 
     def latched(self, references: Any) -> Iterator[Any]:
+        """Yield the last message before the time range of each latched channel, as rows."""
         for message in super().latched(references):
             yield self._rows.made([message])
 

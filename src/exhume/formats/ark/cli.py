@@ -209,6 +209,7 @@ def search(run: Run, archives: list[ArkArchive | ArkLogSet], query: str, options
 
         # Matches are counted while they are printed.  The defaults keep the values of this round of the loop.
         def counted(messages: Any = messages, name: str = archive.name) -> Iterator[dict[str, Any]]:
+            """Yield each message as JSON, and count it."""
             nonlocal count
             for message in messages:
                 count += 1

@@ -202,6 +202,7 @@ class ArkLogSet(Archive):
         )
 
     def info(self) -> DirectoryInfo:
+        """Describe every log of the directory."""
         self._tree.will_read(self.manifests)
         jobs = self._tree.cost.parallel_reads  # opening a log waits for reads of its splits
         found = list(map_ordered(self._row, self.manifests, jobs))
@@ -230,6 +231,7 @@ class ArkLogSet(Archive):
         return row, info.findings
 
     def entries(self) -> Iterator[Entry]:
+        """Yield each log with the facts that `info` has about it."""
         for row in self.info().logs:
             yield Entry(kind="log", name=row["log"], details={key: value for key, value in row.items() if key != "log"})
 

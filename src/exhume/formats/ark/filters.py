@@ -150,6 +150,7 @@ def _matcher(entries: Sequence[str]) -> Callable[[str], bool]:
             patterns.append(pattern.fullmatch if assumptions.PATTERNS_MATCH_WHOLE_NAMES else pattern.search)
 
     def matches(name: str) -> bool:
+        """Return whether any entry allows the channel; long names are not matched with patterns, which may be slow."""
         return name in names or (len(name) <= MAX_NAME and any(match(name) for match in patterns))
 
     return matches
@@ -187,6 +188,7 @@ def check_pattern(text: str, span: Span) -> Finding | None:
 
 
 def _parse_pattern(text: str) -> Any:
+    """Parse a regular expression into its parts."""
     # The module that `re` itself parses with is the only way to examine a pattern.
     return importlib.import_module("re._parser").parse(text)
 

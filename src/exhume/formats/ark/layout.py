@@ -160,14 +160,24 @@ def iter_entries(data: bytes | bytearray | memoryview) -> Iterator[tuple[int, in
     return _ENTRY.iter_unpack(data)
 
 
-def entry_at(data: bytes, number: int) -> tuple[int, int, int, int, int]:
-    """One of several index entries, with the fields of `iter_entries`."""
-    return _ENTRY.unpack_from(data, number * ENTRY_SIZE)
+class EntryFields(NamedTuple):
+    """An index entry as `iter_entries` yields it, with names."""
+
+    time_ns: int
+    offset: int
+    size: int
+    short: int
+    flags: int
+
+
+def entry_at(data: bytes, number: int) -> EntryFields:
+    """One of several index entries."""
+    return EntryFields._make(_ENTRY.unpack_from(data, number * ENTRY_SIZE))
 
 
 def entry_time(data: bytes, number: int) -> int:
     """The time (ns) of one of several index entries."""
-    return entry_at(data, number)[0]
+    return entry_at(data, number).time_ns
 
 
 def parse_index(data: bytes) -> np.ndarray[Any, Any]:

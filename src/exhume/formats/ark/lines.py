@@ -230,6 +230,7 @@ class LineQuery(Query):
     """Messages above the limit `payload_size` are read in chunks, as `LargeValue`."""
 
     def latched(self, references: Any) -> Iterator[Any]:
+        """Yield the lines of the last messages before the time range."""
         for message in super().latched(references):
             yield from self._lines(message)
 
@@ -318,6 +319,7 @@ class RawQuery(Query):
         self.decode = False  # whatever the caller chose: only the bytes are needed
 
     def latched(self, references: Any) -> Iterator[Any]:
+        """Yield the bytes of the last messages before the time range."""
         for message in super().latched(references):
             data: object = message.data
             if not isinstance(data, LargeValue) or self._is_readable(data):
@@ -384,6 +386,7 @@ class ValueQuery(Query):
     """One pass over the messages that makes JSON of the value of each, in the form that `jsonschema` describes."""
 
     def latched(self, references: Any) -> Iterator[Any]:
+        """Yield the values of the last messages before the time range, each as a list of one, with their number."""
         for message in super().latched(references):
             yield [_value(message)], 1
 

@@ -48,15 +48,18 @@ class _TablesQuery(Query):
         self._tables = {identifier: number for number, one in enumerate(rows) for identifier in one.identifiers}
 
     def candidates(self, reference: SplitReference) -> Iterable[Channel]:
+        """Return the channels of a split that belong to any of the tables."""
         found = map(reference.channels.get, self._tables)
         return [channel for channel in found if channel is not None]
 
     def accepts(self, reference: SplitReference, channel: Channel) -> bool:
+        """Return whether the query takes a channel of a split: by its table, whose channel has the same name."""
         table = self._tables.get(channel.identifier)
         named = table is not None and channel.name == self._rows[table].channel.name
         return named and super().accepts(reference, channel)
 
     def latched(self, references: Any) -> Iterator[Any]:
+        """Yield the last message before the time range of each latched channel: the table's number, and its row."""
         for message in super().latched(references):
             table = self._tables[message.identifier]
             yield table, self._rows[table].made([message])

@@ -35,5 +35,6 @@ def find_manifests(tree: Tree, *, unfinished: bool = False, below: bool = True) 
 
 
 def _is_manifest(name: str, unfinished: bool) -> bool:
+    """Return whether a file is named like a manifest: by a GUID, with the suffix of a log that is still written."""
     last = name.rpartition("/")[2]
     return is_guid(last) or (unfinished and last.endswith(PARTIAL_SUFFIX) and is_guid(last[: -len(PARTIAL_SUFFIX)]))

@@ -158,6 +158,7 @@ class _TimeRangeTask(Generic[R]):
         self._log, self._read, self._query = log, read, query
 
     def __call__(self, span: tuple[int, int]) -> ChunkResult[list[R]]:
+        """Read the messages of one half-open time range."""
         findings: list[Finding] = []
         start, stop = span
         query = {**self._query, "start_ns": start, "stop_ns": stop, "latched": False}

@@ -278,7 +278,8 @@ def _parts(number: int, listing: Listing, most: int) -> Iterator[_Part]:
         positions: Sequence[int] = range(start, start + len(entries))
         if not fits.all():
             entries, positions = entries[fits], (np.flatnonzero(fits) + start).tolist()
-        for first, stop in ark_portions(places_of(entries)[1], most):
+        _, sizes = places_of(entries)
+        for first, stop in ark_portions(sizes, most):
             yield _Part(number, False, listing.split.header, entries[first:stop].tobytes(), positions[first:stop])
     yield _Part(number, True, None, b"", ())
 

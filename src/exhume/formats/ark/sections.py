@@ -209,6 +209,7 @@ def _loader(limits: Limits, split: Split, start: int, stored: int, codec: str) -
     """Return a function that decompresses the message stored at `start`."""
 
     def load() -> bytes:
+        """Decompress the stored message, when its section is read."""
         data = split.source.read_at(start, stored)
         return Decompressor(codec, limits).decode(data, lambda: split.source.span(start, start + stored))
 

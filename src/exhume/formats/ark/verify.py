@@ -307,8 +307,8 @@ def check_entries(split: Split, index: bytes) -> Iterator[Finding]:
         index, split.source.size, split.known_objects(), header.size, header.index_offset, header.index_end
     )
     for position in bad:
-        _, offset, size, short, _ = entry_at(index, position)
-        yield Finding.from_error(split.entry_error(position, offset, size, short))
+        entry = entry_at(index, position)
+        yield Finding.from_error(split.entry_error(position, entry.offset, entry.size, entry.short))
     for position in late:
         yield INDEX_ORDER.finding(
             span=split.entry_span(position, "timestamp_ns"),
@@ -321,17 +321,17 @@ def check_entries(split: Split, index: bytes) -> Iterator[Finding]:
             span=split.entry_span(position, "flags"),
             field_path=f"index[{position}].flags",
             expected=0,
-            actual=entry_at(index, position)[4],
+            actual=entry_at(index, position).flags,
         )
     # The kernel leaves overlaps out (None) if entries are not in the order of their messages.
     if overlapping is None:
         overlapping = _overlapping(index, frozenset(bad))
     for position in (*over_header, *over_index, *overlapping):
-        _, start, size, _, _ = entry_at(index, position)
+        entry = entry_at(index, position)
         yield ENTRY_OVERLAP.finding(
             span=split.entry_span(position, "ofs_data"),
             field_path=f"index[{position}].ofs_data",
-            actual=f"[{start}, {start + size})",
+            actual=f"[{entry.offset}, {entry.offset + entry.size})",
         )
 
 

@@ -47,6 +47,7 @@ class Defaults:
         plan = tuple(makers)
 
         def fill(out: dict[str, Any]) -> None:
+            """Add the default of each field to an object."""
             for name, make in plan:
                 out[name] = make()
 

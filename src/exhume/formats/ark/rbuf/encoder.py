@@ -223,6 +223,7 @@ class _Compiler:
             return inner
 
         def write(out: bytearray, value: Any) -> None:
+            """Append a byte that states whether there is a value, and the value."""
             if value is None:
                 out.append(0)
             else:
@@ -386,6 +387,7 @@ def _number(letter: str) -> Write:
     pack = struct.Struct("<" + letter).pack
 
     def write(out: bytearray, value: Any) -> None:
+        """Append a number or boolean in the format of the letter."""
         if letter == "?" and not isinstance(value, (bool, int)):
             raise EncodeFailure("not a boolean", None, shorten(value))
         try:
@@ -409,6 +411,7 @@ def _write_string(out: bytearray, value: Any) -> None:
 
 
 def _write_bytes(out: bytearray, value: Any) -> None:
+    """Append bytes, preceded by their number."""
     if not isinstance(value, (bytes, bytearray, memoryview)):
         raise EncodeFailure("not bytes", None, shorten(value))
     out += _count(len(value), "a byte buffer")
@@ -426,6 +429,7 @@ def _write_guid(out: bytearray, value: Any) -> None:
 
 
 def _write_timespec(out: bytearray, value: Any) -> None:
+    """Append a time, given as the bytes that are stored."""
     if not isinstance(value, (bytes, bytearray)) or len(value) != assumptions.PACKED_TIMESPEC_SIZE:
         raise EncodeFailure("not a packed time", f"{assumptions.PACKED_TIMESPEC_SIZE} bytes", shorten(value))
     out += value

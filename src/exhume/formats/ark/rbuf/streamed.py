@@ -471,6 +471,7 @@ def _part(data: LargeValue, start: int, stop: int) -> LargeValue:
     """The bytes `[start, stop)` of a value, read from its beginning each time."""
 
     def pieces() -> Iterator[bytes]:
+        """Yield the bytes of the value, in chunks."""
         forward = ForwardReader(data)
         forward.skip(start)
         return forward.pieces(stop - start)

@@ -225,6 +225,7 @@ def raw_reader(size: int) -> Read:
     """Return a reader of `size` bytes."""
 
     def read(buf: bytes, pos: int, end: int, state: State) -> tuple[Any, int]:
+        """Return the bytes, unchanged, and the offset after them."""
         if pos + size > end:
             raise short(pos, size, end)
         return buf[pos : pos + size], pos + size
@@ -238,6 +239,7 @@ def number_reader(letter: str) -> Read:
     unpack, size = plan.unpack_from, plan.size
 
     def read(buf: bytes, pos: int, end: int, state: State) -> tuple[Any, int]:
+        """Return the number and the offset after it."""
         stop = pos + size
         if stop > end:
             raise short(pos, size, end)
@@ -280,6 +282,7 @@ def list_reader(read: Read, count: int | None, letter: str | None, least: int, c
         width = struct.calcsize("<" + letter)
 
         def read_numbers(buf: bytes, pos: int, end: int, state: State) -> tuple[Any, int]:
+            """Read all elements at once, which is faster than one by one."""
             number, pos = element_count(buf, pos, end, state)
             stop = pos + number * width
             if number > UNPACKED and NATIVE:
