@@ -235,12 +235,12 @@ def _guessed(table: Table) -> Iterator[FoundBlock]:
     head = table.source.read_up_to(0, _FIRST)
     alone: FoundBlock | None = None
     looked = 0  # likely blocks that were tried
-    left = [_MOST_ENDS]  # a list, as `_likely` counts it down
+    tries = [_MOST_ENDS]  # a list, as `_likely` counts it down
     for start in range(len(head)):
         # A block starts at 0 or after the trailer of another, which starts with a compression byte.
         if start and bytes(head[start - BLOCK_TRAILER : start - BLOCK_TRAILER + 1]) not in _CODE_BYTES:
             continue
-        for found, checksum in _likely(head, start, len(head) if start == 0 else start + _LONGEST_AFTER_DAMAGE, left):
+        for found, checksum in _likely(head, start, len(head) if start == 0 else start + _LONGEST_AFTER_DAMAGE, tries):
             looked += 1
             block = _decode(table, found)
             if block is None or not is_entries(table, block):
@@ -255,23 +255,23 @@ def _guessed(table: Table) -> Iterator[FoundBlock]:
                 if chain.block_at(found.handle.stop, _FIRST) is not None:
                     yield from chain.blocks(start)
                     return
-        if looked > _MOST_GUESSED or left[0] <= 0:
+        if looked > _MOST_GUESSED or tries[0] <= 0:
             break
     if alone is not None:
         yield alone
 
 
-def _likely(head: bytes, start: int, stop: int, left: list[int]) -> Iterator[tuple[FoundBlock, int]]:
+def _likely(head: bytes, start: int, stop: int, tries: list[int]) -> Iterator[tuple[FoundBlock, int]]:
     """Yield the blocks that may start at `start`, each with the checksum stored after it; only cheap tests are made.
 
-    `head` are the first bytes of the table; `left[0]` is how many more ends may be tried, over several calls.
+    `head` are the first bytes of the table; `tries[0]` is how many more ends may be tried, over several calls.
     """
     for at in _ends(head[start:stop], min(stop, len(head)) - start - BLOCK_TRAILER + 1):
-        if left[0] <= 0:
+        if tries[0] <= 0:
             return
-        left[0] -= 1
+        tries[0] -= 1
         end = start + at
-        compression, checksum = flat_block_trailer(head, end, len(head))[1:]
+        _, compression, checksum = flat_block_trailer(head, end, len(head))
         if compression == Compressions.NONE:
             # The last number is the count of the restart points before it; the first of these is 0.
             if at < 2 * RESTART.size:
@@ -409,7 +409,7 @@ class _Chain:
             for at in _ends(piece, min(step, len(piece) - BLOCK_TRAILER + 1)):
                 self.left -= 1
                 running.update(piece[fed:at])
-                compression, checksum = flat_block_trailer(piece, at, len(piece))[1:]
+                _, compression, checksum = flat_block_trailer(piece, at, len(piece))
                 value = sealed_checksum(self.kind, running, compression)
                 # `sealed_checksum` does not add the compression byte: it is content if the block does not end here.
                 running.update(piece[at : at + CHECKSUMMED])

@@ -26,9 +26,22 @@ from exhume.io.source import Source
 from exhume.io.values import LargeValue
 from exhume.limits import Limits
 from exhume.native.kernel import BLOCK_BOMB, BLOCK_FINE, BLOCK_LENGTHS, BLOCK_SHARED, BLOCK_SHORT_KEY
+from exhume.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from exhume.codecs.passing import StoredContent
+
+
+class Rules(NamedTuple):
+    """Facts from the footer about all blocks: kind of checksums, `leveldb` or `rocksdb`, format version, number that
+    modifies checksums (0: none), and the offset before which each block must end.
+    """
+
+    checksum: str
+    family: str
+    version: int
+    base_context: int
+    room: int
 
 
 class BlockOwner(Protocol):
@@ -38,8 +51,8 @@ class BlockOwner(Protocol):
     limits: Limits
 
     @property
-    def rules(self) -> tuple[str, str, int, int, int]:
-        """Checksum kind, family, format version, base of context checksums, block limit; see `table_blocks.Rules`."""
+    def rules(self) -> Rules:
+        """What its footer states about all blocks."""
 
 
 LARGE: Final = 16 << 20
@@ -193,14 +206,14 @@ def read_large(
     A wrong checksum is reported, unless the block is `forced`: then it was read before, and was too large for memory.
     `dictionary` primes the codec; None if it cannot be read.
     """
-    _, family, version, _, _ = file.rules
+    rules = file.rules
     # The trailer and the first bytes determine the codec, and whether the block can be read in chunks.
     source, (offset, size) = file.source, handle
     trailer = source.read_at(offset + size, handle.stop - offset - size)
     _, compression, stored = layout.flat_block_trailer(trailer, 0, len(trailer))
     head = source.read_at(offset, min(size, HEAD))
     try:
-        found = block_codec(head, compression, family=family, version=version, dictionary=dictionary)
+        found = block_codec(head, compression, family=rules.family, version=rules.version, dictionary=dictionary)
         content = large_content(source, handle, head, found, file.limits, forced=forced)
     except (CodecError, UnsupportedFeatureError):
         return None
@@ -249,7 +262,7 @@ def large_content(
 
 def _checksum(file: BlockOwner, handle: Handle, compression: int) -> int | None:
     """The checksum of a block; None where the table has none."""
-    kind, _, _, base, _ = file.rules
+    kind, base = file.rules.checksum, file.rules.base_context
     if kind not in RUNNING:
         return None
     running = RunningChecksum(kind)

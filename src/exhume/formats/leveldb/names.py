@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from exhume.io.tree import Tree
 
 # Names: manifests; logs, tables and blob files; RocksDB's options; Pebble's markers, and its files of other kinds.
-MANIFEST_NAME = re.compile(r"MANIFEST-[0-9]{1,20}", re.ASCII)
+MANIFEST_NAME = re.compile(r"MANIFEST-([0-9]{1,20})", re.ASCII)
 _NUMBERED = re.compile(r"([0-9]{1,20})\.(log|ldb|sst|blob)", re.ASCII)
 _OPTIONS = r"OPTIONS-([0-9]{1,20})"  # compiled when it is used, as those that follow
 _MARKER = r"marker\.([a-z-]+)\.([0-9]{1,20})\.(.+)"  # what it is about, iteration, value
@@ -42,11 +42,13 @@ def classify_name(name: str) -> tuple[str, int]:
     """
     if name == CURRENT:
         return "current", 0
-    if MANIFEST_NAME.fullmatch(name) and int(name[9:]) <= _LAST_NUMBER:  # after "MANIFEST-"
-        return "manifest", int(name[9:])
+    manifest = MANIFEST_NAME.fullmatch(name)
+    if manifest and int(manifest[1]) <= _LAST_NUMBER:
+        return "manifest", int(manifest[1])
     match = _NUMBERED.fullmatch(name)
     if match and int(match[1]) <= _LAST_NUMBER:
-        return (match[2] if match[2] in ("log", "blob") else "table"), int(match[1])
+        number, ending = int(match[1]), match[2]
+        return (ending if ending in ("log", "blob") else "table"), number
     return "other", 0
 
 

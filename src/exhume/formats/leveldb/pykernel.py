@@ -312,10 +312,11 @@ def table_blocks(
             return out, used, number
         before = key
         sequence, kind = divmod(packed + (number << 8), 256)
-        entries.append((InternalKey(key, sequence, kind).build(), value))
-        pending += len(entries[-1][0]) + len(value) + 3  # the three lengths mostly take a byte each
+        internal_key = InternalKey(key, sequence, kind).build()
+        entries.append((internal_key, value))
+        pending += len(internal_key) + len(value) + 3  # the three lengths mostly take a byte each
         if pending >= size or (whole and number == len(pairs) - 1):
-            out.append((build_block(entries, interval), entries[0][0], entries[-1][0]))
+            out.append((build_block(entries, interval), entries[0][0], internal_key))
             entries, used, pending = [], number + 1, 0
     return out, used, -1
 

@@ -414,6 +414,7 @@ def _contents(
     is_filled = {**dict.fromkeys(_FRAMED, layout.fills_block), "leveldb_filter": layout.fills_filter}.get(schema)
 
     def pieces() -> Iterator[bytes]:
+        """Yield the contents of the block in chunks, when its section is read."""
         block = table.read_data(handle, checks.strict)
         return block.pieces() if isinstance(block, LargeBlock) else iter((block.data if block is not None else load(),))
 

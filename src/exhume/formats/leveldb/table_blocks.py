@@ -26,7 +26,7 @@ from exhume.formats.leveldb.blocks import (
     decode_block,
 )
 from exhume.formats.leveldb.checks import Report
-from exhume.formats.leveldb.large import LargeBlock, read_large
+from exhume.formats.leveldb.large import LargeBlock, Rules, read_large
 from exhume.formats.leveldb.layout_facts import (
     CHECKSUMMED,
     FOOTER_CHECKSUM,
@@ -93,23 +93,17 @@ def rule_of(error: FormatError) -> checks.Rule:
     return checks.FEATURE if isinstance(error, UnsupportedFeatureError) else checks.BLOCK
 
 
-class Rules(NamedTuple):
-    """Facts from the footer about all blocks: kind of checksums, `leveldb` or `rocksdb`, format version, number that
-    modifies checksums (0: none), and the offset before which each block must end.
-    """
-
-    checksum: str
-    family: str
-    version: int
-    base_context: int
-    room: int
-
-
 def _compared(kind: str, stored: int, computed: int | None) -> Check:
     """Return the verdict on a checksum of this kind; `computed` is None if it cannot be computed."""
     if computed is None:
         return Check.skipped("the table has none" if kind == "none" else f"a kind that exhume does not know, {kind}")
     return Check.compare(f"{stored:08x}", f"{computed:08x}", ALGORITHMS[kind])
+
+
+def _stored_checksum(stored: bytes, at: int) -> int:
+    """Return the checksum that a block's trailer, at `at`, states."""
+    _, _, checksum = layout.flat_block_trailer(stored, at, len(stored))
+    return checksum
 
 
 class BlockFile:
@@ -177,7 +171,7 @@ class BlockFile:
         RocksDB adds the part that depends on the footer's place even when the checksum type is "none" and the value is
         0.
         """
-        kind, _, _, base, room = self.rules
+        kind, base, room = self.rules.checksum, self.rules.base_context, self.rules.room
         data = bytearray(self.source.read_at(room, ROCKSDB_FOOTER))
         stored = 0 if self.footer is None else self.footer.footer_checksum or 0
         start, stop = FOOTER_CHECKSUM
@@ -282,8 +276,8 @@ class BlockFile:
 
     def _verdict(self, handle: Handle, stored: bytes, report: Report) -> Verdict:
         """Compare the checksum of a block's bytes and compression type with the stored one; reports a difference."""
-        kind, _, _, base, _ = self.rules
-        _, _, wanted = layout.flat_block_trailer(stored, handle.size, len(stored))
+        kind, base = self.rules.checksum, self.rules.base_context
+        wanted = _stored_checksum(stored, handle.size)
         covered = stored[: handle.size + CHECKSUMMED]
         checksum = block_checksum(kind, covered, base_context=base, offset=handle.offset)
         if checksum is None:
@@ -296,17 +290,17 @@ class BlockFile:
 
     def checksum_fits(self, handle: Handle, contents: bytes) -> bool:
         """Whether the stored checksum of an uncompressed block matches other contents, which it may have had before."""
-        kind, _, _, base, _ = self.rules
+        kind, base = self.rules.checksum, self.rules.base_context
         trailer = self.source.read_at(handle.offset + handle.size, handle.stop - handle.offset - handle.size)
-        _, _, found = layout.flat_block_trailer(trailer, 0, len(trailer))
+        found = _stored_checksum(trailer, 0)
         checked = contents + trailer[:CHECKSUMMED]
         return block_checksum(kind, checked, base_context=base, offset=handle.offset) == found
 
     def check_block(self, handle: Handle) -> Check:
         """The checksum of a block before the footer, computed and compared."""
-        kind, _, _, base, _ = self.rules
+        kind, base = self.rules.checksum, self.rules.base_context
         stored = self.source.read_at(handle.offset, handle.stop - handle.offset)
-        found = layout.flat_block_trailer(stored, handle.size, len(stored))[2]  # (end, compression, checksum)
+        found = _stored_checksum(stored, handle.size)
         checked = stored[: handle.size + CHECKSUMMED]
         return _compared(kind, found, block_checksum(kind, checked, base_context=base, offset=handle.offset))
 

@@ -81,6 +81,7 @@ class Keys(Sequence[bytes]):
         return len(self.bounds) - 1
 
     def __getitem__(self, at: Any) -> Any:
+        """Return the key at an index, or the keys of a slice, without a copy."""
         if isinstance(at, slice):
             chosen = range(len(self))[at]
             return Keys(self.data, self.bounds[chosen.start : chosen.start + len(chosen) + 1])
@@ -113,6 +114,7 @@ class Handles(Sequence[Handle]):
         return len(self.offsets)
 
     def __getitem__(self, at: Any) -> Any:
+        """Return the handle at an index, or the handles of a slice."""
         if isinstance(at, slice):
             return Handles(self.offsets[at], self.sizes[at])
         return Handle(self.offsets[at], self.sizes[at])
@@ -151,6 +153,7 @@ class BlockIndex(Sequence[tuple[bytes, Handle]]):
         return len(self.handles)
 
     def __getitem__(self, at: Any) -> Any:
+        """Return the key and the handle at an index, or the entries of a slice."""
         if isinstance(at, slice):
             return BlockIndex(self.keys[at], self.handles[at])
         return self.keys[at], self.handles[at]
