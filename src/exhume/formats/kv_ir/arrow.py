@@ -250,6 +250,7 @@ def to_arrow(
         return batch.select(schema.names)
 
     def batches() -> Iterator[Any]:
+        """Yield the events as batches of the usual size, then raise the damage at which the stream ended."""
         # Distribute the rows to batches of the usual size.  Joining copies: a thread for it costs more than it saves.
         yield from rebatched(pieces(), batch_rows, formed)
         if damage:

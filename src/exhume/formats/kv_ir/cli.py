@@ -231,6 +231,7 @@ class _Archives(Collection[Any]):
         return one in self.streams
 
     def __iter__(self) -> Iterator[Any]:
+        """Yield the archives to search, into which each stream is converted in memory."""
         from exhume.formats.kv_ir.rows import archives
 
         for stream in self.streams:

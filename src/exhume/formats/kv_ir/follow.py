@@ -87,7 +87,10 @@ class GrowingStream(Stream):
         return (piece for piece in self._all if piece)
 
     def rest(self, pieces: Iterator[bytes]) -> int:
-        """Number of further bytes that are in the file already: stop at the first pause."""
+        """Number of further bytes that are in the file already: stop at the first pause.
+
+        `pieces`, which waits for more, is not used; any other stream counts the bytes in it.
+        """
         return sum(map(len, takewhile(bool, self._all)))
 
     def after_frames(self) -> None:

@@ -28,6 +28,7 @@ from exhume.errors import ExhumeError, Span, TruncatedError, WriterError
 from exhume.findings import Rule
 from exhume.formats.kv_ir import MAGICS, checks
 from exhume.layout.fast import LayoutError
+from exhume.tuples import NamedTuple
 
 MAGIC_START: Final = PreambleFacts.magic_start
 """The bytes of every magic number but the last, which states how wide variables are."""
@@ -349,26 +350,40 @@ def build_log_type(value: bytes) -> bytes:
 
 
 # The forms of numbers, narrowest first: (bits without the sign, tag, format for `struct`).
+class _Form(NamedTuple):
+    """A width in which a number may be stored: its bits besides the sign, the tag, and the `struct` format."""
+
+    bits: int
+    tag: Tags
+    format: str
+
+
 _PARENTS: Final = (
-    (7, Tags.PARENT_1, NUMBERS.number1),
-    (15, Tags.PARENT_2, NUMBERS.number2),
-    (31, Tags.PARENT_4, NUMBERS.number4),
+    _Form(7, Tags.PARENT_1, NUMBERS.number1),
+    _Form(15, Tags.PARENT_2, NUMBERS.number2),
+    _Form(31, Tags.PARENT_4, NUMBERS.number4),
 )
-_KEYS: Final = ((7, Tags.KEY_1, NUMBERS.number1), (15, Tags.KEY_2, NUMBERS.number2), (31, Tags.KEY_4, NUMBERS.number4))
+_KEYS: Final = (
+    _Form(7, Tags.KEY_1, NUMBERS.number1),
+    _Form(15, Tags.KEY_2, NUMBERS.number2),
+    _Form(31, Tags.KEY_4, NUMBERS.number4),
+)
 _INTEGERS: Final = (
-    (7, Tags.INTEGER_1, NUMBERS.number1),
-    (15, Tags.INTEGER_2, NUMBERS.number2),
-    (31, Tags.INTEGER_4, NUMBERS.number4),
-    (63, Tags.INTEGER_8, NUMBERS.number8),
+    _Form(7, Tags.INTEGER_1, NUMBERS.number1),
+    _Form(15, Tags.INTEGER_2, NUMBERS.number2),
+    _Form(31, Tags.INTEGER_4, NUMBERS.number4),
+    _Form(63, Tags.INTEGER_8, NUMBERS.number8),
 )
 
 
-def _number(forms: tuple[tuple[int, int, str], ...], value: int) -> bytes:
-    """Write a number in the first of the `forms` (see `_PARENTS`) that is wide enough, or raise `WriterError`."""
-    for bits, tag, form in forms:
-        if -(1 << bits) <= value < 1 << bits:
-            return bytes((tag,)) + struct.pack(form, value)
-    raise WriterError("a number does not fit a KV-IR stream", expected=counted(forms[-1][0] + 1, "bits"), actual=value)
+def _number(forms: tuple[_Form, ...], value: int) -> bytes:
+    """Write a number in the first of the forms that is wide enough, or raise `WriterError`."""
+    for form in forms:
+        if -(1 << form.bits) <= value < 1 << form.bits:
+            return bytes((form.tag,)) + struct.pack(form.format, value)
+    raise WriterError(
+        "a number does not fit a KV-IR stream", expected=counted(forms[-1].bits + 1, "bits"), actual=value
+    )
 
 
 def _sized(tags: tuple[int, int, int], value: bytes) -> bytes:

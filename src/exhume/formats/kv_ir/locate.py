@@ -92,7 +92,7 @@ def _end_of(stream: Stream, units: Units, source: Source, hit: int, found: Cappe
         error = units.damage or stream.rules.frame_cut.error(span=source.span(hit, hit + stored))
         found.append(Finding.from_error(error))
         return stored, True
-    content_end, end = frame
+    content_end, end = frame.in_stream, frame.in_file
     if size := content_end - units.at:
         span = stream.span(units.at, content_end)
         found.append(stream.rules.trailing_bytes.finding(span=span, actual=counted(size, "bytes")))

@@ -26,7 +26,7 @@ from exhume.formats.kv_ir.layout import (
     token_name,
 )
 from exhume.formats.kv_ir.pytokens import Read, StopError, pass_event
-from exhume.formats.kv_ir.stream import PIECE, Stream
+from exhume.formats.kv_ir.stream import PIECE, FrameEnd, Stream
 from exhume.formats.kv_ir.units import HeldError, Status, UnitError
 from exhume.io.values import MANY, Gathering
 from exhume.limits import DEFAULT_LIMITS, Limits
@@ -346,11 +346,11 @@ class Units:
             raise self.damage
         return size
 
-    def frame_end(self) -> tuple[int, int] | None:
-        """End of the zstd frame with the byte before `at`: (offset in the stream, in the file); None if it is cut."""
+    def frame_end(self) -> FrameEnd | None:
+        """The end of the zstd frame with the byte before `at`; None if the frame is cut."""
         ends = self.stream.frame_ends
         while True:
-            while ends and ends[0][0] < self.at:
+            while ends and ends[0].in_stream < self.at:
                 ends.popleft()
             if ends:
                 return ends[0]
@@ -421,7 +421,7 @@ class Units:
         self._data = self._data[self.at - self._base :]
         self._base = self.at
         ends = self.stream.frame_ends
-        while ends and ends[0][0] < self.at:
+        while ends and ends[0].in_stream < self.at:
             ends.popleft()
 
     def _check_tag(self, place: int, unit: int) -> None:

@@ -222,6 +222,7 @@ class Columns:
 
     @property
     def size(self) -> int:
+        """Return the bytes that the rows take so far, to decide when a batch is full."""
         used = sum(map(bool, self.values))  # columns with any value: eight bytes for each row, as do the sizes
         return sum(self.sizes) + self.sizes.itemsize * len(self.sizes) * (1 + used)
 

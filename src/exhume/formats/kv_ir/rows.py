@@ -109,11 +109,13 @@ class StreamArchive(ClpSArchive):
 
     @property
     def known_tree(self) -> SchemaTree:
+        """Schema tree with the keys of the other parts of the stream as well, any of which a query may name."""
         self._known.complete()
         return self._known.added_to(self.schema_tree)
 
     @property
     def known_ranges(self) -> Sequence[TimestampRange]:
+        """Timestamp ranges of the whole stream, by which a query finds the timestamp key."""
         if self.timestamp_ranges:
             return self.timestamp_ranges
         if self._known.growing_key:  # the first time may be yet to come

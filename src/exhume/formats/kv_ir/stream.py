@@ -18,6 +18,7 @@ from exhume.counts import counted
 from exhume.errors import CodecError, ExhumeError, LimitExceededError, SourceError, Span, UnsupportedFeatureError
 from exhume.formats.kv_ir import checks
 from exhume.io.source import Source
+from exhume.tuples import NamedTuple
 
 FIRST_BLOCK = 1 << 17
 """Bytes of the file to announce before the first block of a zstd frame is read: a block takes at most about that."""
@@ -50,6 +51,13 @@ FINE = 64
 """Stored bytes that are decompressed at a time near damage, so that little before it is lost."""
 
 
+class FrameEnd(NamedTuple):
+    """Where a zstd frame ends: its offset in the decompressed stream, and in the file."""
+
+    in_stream: int
+    in_file: int
+
+
 class Stream:
     """A stream in a file, either uncompressed or inside zstd frames.
 
@@ -59,7 +67,7 @@ class Stream:
         size: Number of bytes of the stream that were read so far.
         stored: Number of bytes of the file in which these are stored.
         short: Whether damage kept `head` from returning as many bytes as requested.
-        frame_ends: The end of each zstd frame that was read: (offset in the stream, offset in the file).
+        frame_ends: The end of each zstd frame that was read.
     """
 
     stored: int
@@ -78,7 +86,7 @@ class Stream:
         self.wrapped: bool = not self.live and source.read_up_to(0, len(ZSTD_MAGIC)) in FRAME_STARTS
         self.size = self.stored = 0
         self.short: bool = False
-        self.frame_ends: deque[tuple[int, int]] = deque()
+        self.frame_ends: deque[FrameEnd] = deque()
 
     def span(self, start: int, end: int) -> Span:
         """The span of the offsets `[start, end)` of the stream: a range of the file, or of its decompressed payload."""
@@ -147,7 +155,8 @@ class Stream:
                     return  # bytes that are not a frame: `after_frames` reports them
                 raise self.rules.frame_corrupt.error(span=source.span(at, source.size), actual=error.actual) from error
             yield from self._frame(at, total)
-            total, at = self.frame_ends[-1]
+            last = self.frame_ends[-1]
+            total, at = last.in_stream, last.in_file
 
     def _frame(self, start: int, before: int) -> Iterator[bytes]:
         """Yield the content of the zstd frame at `start`; `before`: bytes of the stream before it.
@@ -178,7 +187,7 @@ class Stream:
             step = min(2 * step, STEP) if len(out) < MUCH else max(step // 2, FINE)
             if engine.eof:
                 at -= len(engine.unused_data)  # they are of the next frame
-                self.frame_ends.append((before + done, at))
+                self.frame_ends.append(FrameEnd(before + done, at))
             self.stored = at
             if out:
                 yield out
