@@ -260,6 +260,7 @@ class _SearchRuns:
         self._hinted: tuple[object, set[str]] = None, set()  # the stream whose parts are searched, and its hints
 
     def __iter__(self) -> Iterator[Search]:
+        """Yield a search of each archive, and report columns that neither it nor the other parts of its stream have."""
         missing: dict[str, str] = {}  # by column that no part of a stream has so far: its hint
         stream: object = None
         for archive in self.archives:

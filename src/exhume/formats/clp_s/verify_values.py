@@ -20,6 +20,7 @@ from exhume.formats.clp_s.layout import NodeType, TimestampEncoding
 from exhume.formats.clp_s.read import blocks, windows
 from exhume.formats.clp_s.read.kernel import clps_disorder
 from exhume.formats.clp_s.read.together import KernelTables
+from exhume.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.layout import TimestampRange
@@ -40,6 +41,17 @@ INTEGERS, REALS, UNCHECKED = 1, 2, 3
 MOST_RULES: Final = 255  # `rule_of` has a byte per node; 0: no rule
 
 _NS_PER_MS: Final = 1_000_000  # values are in nanoseconds, their bounds in milliseconds
+
+
+class _Rule(NamedTuple):
+    """The bounds of the values of a node as the kernel compares them; those of `REALS` are the bits of doubles."""
+
+    kind: int
+    least: int
+    most: int
+
+
+_UNCHECKED_RULE: Final = _Rule(UNCHECKED, 0, 0)
 
 
 def order(data: TableData, first: int = 0) -> Iterator[Finding]:
@@ -78,12 +90,8 @@ def bounds(data: TableData) -> Iterator[Finding]:
                 )
 
 
-def _rule(found: TimestampRange, kind: int) -> tuple[int, int, int] | None:
-    """Return the bounds of values of a node type (`kind`) as (rule, least, most), as the kernel compares them.
-
-    The rule is `INTEGERS`, `REALS` (the bounds are the bits of doubles) or `UNCHECKED` if the kernel cannot compare
-    them.  None if the range does not apply to this node type.
-    """
+def _rule(found: TimestampRange, kind: int) -> _Rule | None:
+    """Return the rule of a recorded range for a node of type `kind`; None if the range does not apply to this type."""
     begin, end = found.begin, found.end
     if kind == NodeType.TIMESTAMP and found.encoding == TimestampEncoding.EPOCH:
         scale = _NS_PER_MS
@@ -92,22 +100,22 @@ def _rule(found: TimestampRange, kind: int) -> tuple[int, int, int] | None:
     else:
         return None
     if begin is None or end is None:
-        return UNCHECKED, 0, 0
+        return _UNCHECKED_RULE
     if kind in (NodeType.FLOAT, NodeType.FORMATTED_FLOAT):
         try:
             low, high = float(begin), float(end)
         except OverflowError:
-            return UNCHECKED, 0, 0
+            return _UNCHECKED_RULE
         if (low, high) != (begin, end):  # a bound that is not a double
-            return UNCHECKED, 0, 0
-        words = array("q", array("d", (low, high)).tobytes())
-        return REALS, words[0], words[1]
+            return _UNCHECKED_RULE
+        low_bits, high_bits = array("q", array("d", (low, high)).tobytes())
+        return _Rule(REALS, low_bits, high_bits)
     if not (isinstance(begin, int) and isinstance(end, int)):
-        return UNCHECKED, 0, 0
+        return _UNCHECKED_RULE
     least, most = -(1 << 63), (1 << 63) - 1
     if begin * scale > most or end * scale < least:  # no int64 is within them
-        return UNCHECKED, 0, 0
-    return INTEGERS, max(least, begin * scale), min(most, end * scale)
+        return _UNCHECKED_RULE
+    return _Rule(INTEGERS, max(least, begin * scale), min(most, end * scale))
 
 
 class SmallTables:
@@ -119,7 +127,7 @@ class SmallTables:
     def __init__(self, archive: TableArchive) -> None:
         """Supply the kernel with the recorded time ranges: `rule_of[node]` is the number of a rule, 0 for none.
 
-        `rules` has three integers for each rule: its kind and the two bounds.
+        `rules` has the three integers of each `_Rule`, one rule after the other.
         """
         self._archive = archive
         together = KernelTables(archive, prints=False)
@@ -132,11 +140,11 @@ class SmallTables:
                 if rule is None:
                     continue
                 # In several ranges, or one of too many, all of which share the last rule.
-                if rule_of[node] or len(rules) >= 3 * (MOST_RULES - 1):
-                    rule = UNCHECKED, 0, 0
-                if len(rules) < 3 * MOST_RULES:
+                if rule_of[node] or len(rules) >= len(rule) * (MOST_RULES - 1):
+                    rule = _UNCHECKED_RULE
+                if len(rules) < len(rule) * MOST_RULES:
                     rules.extend(rule)
-                rule_of[node] = len(rules) // 3
+                rule_of[node] = len(rules) // len(rule)
         numbered = archive.schema_tree.log_event_idx
         together.tables.supply_checks(-1 if numbered is None else numbered, rule_of, rules)
 

@@ -48,6 +48,7 @@ class ColumnTest:
     metadata: bool = False
 
     def __str__(self) -> str:
+        """Return the condition in a form for `--explain-plan`, such as `NOT level == ERROR`."""
         if self.op in (EXISTS, MISSING):
             return f"{self.column} {self.op}"
         assert self.operand is not None

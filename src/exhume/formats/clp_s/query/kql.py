@@ -63,6 +63,7 @@ class Token:
     position: int
 
     def __str__(self) -> str:
+        """Return the token as error messages show it."""
         if self.kind == END:
             return END
         return f'"{self.text}"' if self.kind == QUOTED else f"{self.text!r}"

@@ -202,7 +202,7 @@ class SchemaRequirements:
 
     def _one_column(self, test: ColumnTest, node: int | None) -> Requirement:
         """Return what a test of one column requires, given the node of that column in the schema."""
-        rest = self._named[id(test)][1]
+        _, rest = self._named[id(test)]  # keys of the path that are inside an array
         if test.op == MISSING:
             return node is None
         if node is None:

@@ -71,6 +71,7 @@ class Key:
     any: bool = False
 
     def __str__(self) -> str:
+        """Return the key as a query would have it, special characters escaped."""
         if self.any:
             return "*"
         return re.sub(r'([\\.*():<>"{}@$!# ])', r"\\\1", self.name.decode("utf-8", "backslashreplace"))

@@ -374,6 +374,7 @@ class Prefetcher:
         """Run `works` in a thread of its own if one is free; otherwise they are done where they are needed."""
 
         def run() -> None:
+            """Do this thread's share of the work in advance."""
             for work in works:
                 with suppress(ExhumeError, MemoryError):  # it is raised again where the result is requested
                     work()

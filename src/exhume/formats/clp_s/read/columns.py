@@ -81,6 +81,7 @@ class _CachedProperty(Generic[V]):
         self._name = name
 
     def __get__(self, texts: PrintContext, owner: type | None = None) -> V:
+        """Return the value, which the first access makes."""
         # Without `__set__`, the entry of `__dict__` hides this object afterwards: no call and no lock from then on.
         with texts.lock:
             known = texts.__dict__

@@ -164,15 +164,18 @@ def _bounds(run: list[ClpSArchive]) -> tuple[int, int] | None:
     for archive in run:
         if not archive.num_messages:
             continue
-        found = archive.timestamp_ranges
-        if not found or found[0].begin is None or found[0].end is None:
+        ranges = archive.timestamp_ranges
+        if not ranges:
+            return None
+        begin, end = ranges[0].begin, ranges[0].end  # the first range is the authoritative one
+        if begin is None or end is None:
             return None
         if archive.header.has_nanosecond_timestamps:  # values are nanoseconds, but the range is in milliseconds
-            begins.append(int(found[0].begin) * 1_000_000)
-            ends.append(int(found[0].end) * 1_000_000)
+            begins.append(int(begin) * 1_000_000)
+            ends.append(int(end) * 1_000_000)
         else:
-            begins.append(to_nanoseconds(found[0].begin))
-            ends.append(to_nanoseconds(found[0].end))
+            begins.append(to_nanoseconds(begin))
+            ends.append(to_nanoseconds(end))
     return (min(begins), max(ends)) if begins else None
 
 

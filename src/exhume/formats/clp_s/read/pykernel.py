@@ -399,6 +399,7 @@ def _printer(operation: Operation, rows: int) -> Callable[[int], _Piece]:
             epochs, idents = _sized(column, "q", rows), _sized(pattern_ids, "Q", rows)
 
             def time(row: int) -> _Piece:
+                """Return the printed time of a row, or the fault and the pattern's id."""
                 found = patterns.render(idents[row], epochs[row])
                 return found if isinstance(found, bytes) else (found, idents[row])
 

@@ -91,7 +91,7 @@ class _Stream(NamedTuple):
     stored: Iterable[bytes] | None = None  # the stored bytes, if all are intact
 
 
-_NOTHING: Payload = ([], whole(b"")[1])
+_NOTHING: Payload = ([], lambda start, stop: b"")
 """Nothing to compress: the stream is copied as it is stored."""
 
 

@@ -130,6 +130,7 @@ class SchemaLayout:
         return {node: index for index, node in enumerate(self.nodes[: self.num_ordered])}
 
     def _bad_node(self, node: int) -> ExhumeError:
+        """Return the error for a schema entry that no node of the schema tree has."""
         return checks.BAD_SCHEMA_NODE.error(
             f"schema {self.schema.schema_id}", span=self.where, expected=f"0 to {len(self.tree) - 1}", actual=node
         )

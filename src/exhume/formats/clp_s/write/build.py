@@ -277,7 +277,7 @@ Payload = tuple[Iterable[int], Callable[[int, int], Buffer]]
 
 
 def whole(payload: Buffer) -> Payload:
-    """A payload in memory, without columns."""
+    """A payload in memory, as a single column: it may be cut into frames anywhere."""
     view = memoryview(payload)
     return [len(view)], lambda start, stop: view[start:stop]
 

@@ -112,6 +112,7 @@ class Frames:
                 self._file.write(frame)
 
     def __iter__(self) -> Iterator[bytes]:
+        """Yield the compressed bytes, from memory or from the temporary file."""
         if self._file is None:
             yield from self._held
             return
