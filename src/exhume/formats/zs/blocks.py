@@ -65,7 +65,8 @@ FRAME_WINDOW = 4096
 def header_check(source: Source) -> Check:
     """Compute the checksum of a header that is not truncated, and compare it with the stored one."""
     start = PREAMBLE.size  # after the magic number and the length of the header
-    end = start + parse_preamble(source.read_at(0, start))[1]
+    _, header_size = parse_preamble(source.read_at(0, start))
+    end = start + header_size
     stored = parse_checksum(source.read_at(end, CRC.size))
     return Check.compare(f"0x{stored:016x}", f"0x{crc64_xz(source.read_at(start, end - start)):016x}")
 
@@ -279,7 +280,8 @@ class BlockFile:
             rest += piece
             end = take_records(rest, len(rest))  # of the last whole record
             # The records below `stop` end before the last one, so some record here is not below it.
-            if find_range(memoryview(rest)[:end], None, stop)[1] < end:
+            _, below = find_range(memoryview(rest)[:end], None, stop)  # where the records below `stop` end
+            if below < end:
                 return b"".join(pieces)[: done + end]
             done += end
             rest = rest[end:]
@@ -330,7 +332,8 @@ class BlockFile:
         """
         decoder = self.decoder or ""
         if decoder == "lzma2":
-            return decompress_prefix(decoder, stored, max_size=budget, size=lzma2_extent(stored)[1])
+            _, size = lzma2_extent(stored)
+            return decompress_prefix(decoder, stored, max_size=budget, size=size)
         usual = min(budget, max(LARGE_PAYLOAD, USUAL_RATIO * len(stored)))
         try:
             return decompress_prefix(decoder, stored, max_size=usual)

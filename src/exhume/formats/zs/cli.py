@@ -167,6 +167,7 @@ class _DumpOutput:
         self._out = run.out
 
     def write(self, data: bytes | memoryview) -> int:
+        """Write the data."""
         self._out.write(data)
         return len(data)
 

@@ -129,6 +129,7 @@ class PrefixedUleb128(Framing):
     """Each record is preceded by its length as a shortest-form uleb128, as in ZS itself."""
 
     def unframe(self, payload: memoryview) -> memoryview:
+        """Return the payload unchanged: this framing is that of payloads."""
         if take_records(payload, len(payload)) != len(payload):  # the form is that of the payload: only check it
             split_records(payload)  # raises, with the offset
         return payload
@@ -137,6 +138,7 @@ class PrefixedUleb128(Framing):
         return build_uleb128(size), b""
 
     def take(self, data: bytes | bytearray, budget: int) -> tuple[bytes, int]:
+        """Return the complete records at the start of the data, and how many bytes they take."""
         end = take_records(data, budget)
         return bytes(memoryview(data)[:end]), end
 
@@ -151,6 +153,7 @@ class PrefixedU64(Framing):
     """
 
     def unframe(self, payload: memoryview) -> bytes:
+        """Return the records of a payload, each preceded by its size in eight bytes."""
         parts: list[bytes] = []
         for record in split_records(payload):
             parts += (_U64.pack(len(record)), record)

@@ -90,7 +90,7 @@ def read_head(source: Source, limits: Limits) -> Head:
     if len(data) < PREAMBLE.size:
         problems.append(checks.HEADER_CUT.error(span=source.span(0, source.size), actual=counted(source.size, "bytes")))
         return broken()
-    size = parse_preamble(data)[1]  # (magic number, length of the header)
+    _, size = parse_preamble(data)
     start = PREAMBLE.size
     end = start + size
     if end + CRC.size > source.size:

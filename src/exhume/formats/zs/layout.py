@@ -215,7 +215,8 @@ def parse_block(data: memoryview, position: int, offset: int) -> RawBlock:
         after, size, _, _, stop, crc = flat_block(data, position, len(data))
     except LayoutError as error:
         # `parse_frame` raises the other errors, or returns the size.
-        raise ShortBlockError(parse_frame(data, position)[0]) from error
+        needed, _ = parse_frame(data, position)
+        raise ShortBlockError(needed) from error
     return RawBlock(offset, after - position, data[stop - size : stop], crc)
 
 

@@ -28,7 +28,7 @@ def probe(source: Source | Tree) -> Identification | None:
     header_fits = states_size = False  # whether header and metadata fit, and whether the stated file size is right
     codec: str | None = None
     if len(head) == PREAMBLE.size + FIXED_HEADER.size:
-        header_size = parse_preamble(head)[1]
+        _, header_size = parse_preamble(head)
         _, _, file_size, _, stored, metadata_size = FIXED_HEADER.unpack_from(head, PREAMBLE.size)
         header_fits = header_size + ENVELOPE_SIZE <= source.size and metadata_size + FIXED_HEADER.size <= header_size
         states_size = file_size == source.size

@@ -235,6 +235,7 @@ class ZsArchive(RecordArchive):
         """
 
         def call(piece: Slice) -> T:
+            """Apply the function to the records of a slice, given as their bytes and the bounds of each."""
             if piece.record is not None:
                 return function(piece.content(), array("q", (0, piece.size)).tobytes())
             try:
@@ -263,6 +264,7 @@ class ZsArchive(RecordArchive):
         shape = framing(terminator, length_prefixed)
 
         def call(piece: Slice) -> Iterable[bytes | memoryview]:
+            """Return the records of a slice in the requested framing, in parts."""
             if piece.record is not None:
                 before, after = shape.around(piece.size)
                 return chain((before,), piece.record.pieces(piece.size), (after,))
