@@ -96,6 +96,7 @@ class Difference:
         }
 
     def __str__(self) -> str:
+        """Return the difference as a line of text."""
         what = shorten(self.file_path) if self.file_path is not None else f"chunk {self.caf_file_id}"
         line = f"{self.kind}: {what}"
         if self.expected is not None:

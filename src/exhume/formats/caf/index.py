@@ -417,6 +417,7 @@ class _Members:
         return self
 
     def __next__(self) -> tuple[str, int, int, int]:
+        """Return the key of a member, start and end of that in the text, and where its value starts."""
         try:
             found: tuple[str, int, int, int] = self._generator.send(self.after)
         except StopIteration as stop:

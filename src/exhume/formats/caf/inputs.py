@@ -225,6 +225,7 @@ class _Folders:
     """The directories of a tar or zip archive, for those that nothing is in."""
 
     def __init__(self) -> None:
+        """Begin without any directory."""
         self._named: dict[str, bool] = {}
         """Directories by name; whether something is in them."""
 

@@ -284,8 +284,8 @@ class CafArchive(MemberArchive):
             known = self._look_up(patterns[0])
             if known is not None and known.found is not None:
                 return [patterns[0]]
-            plain = not any(char in patterns[0] for char in "*?[") and not patterns[0].endswith("/")
-            if known is not None and plain and not known.below:
+            is_name = not any(char in patterns[0] for char in "*?[") and not patterns[0].endswith("/")
+            if known is not None and is_name and not known.below:  # no file of that name, nor a directory
                 raise self._no_such_member(patterns[0])
         table = self.index.table
         others = [pattern for pattern in patterns if pattern not in table]

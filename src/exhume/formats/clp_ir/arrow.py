@@ -59,6 +59,7 @@ def to_arrow(
             damage.append(error)  # raised below, once the rows before it were joined to batches
 
     def batches() -> Iterator[Any]:
+        """Yield the events as batches of the usual size, then raise the damage at which the stream ended."""
         # Distribute the rows to batches of the usual size.  If no column is wanted, drop the nulls that `_batch` adds.
         yield from rebatched(pieces(), batch_rows, lambda batch: batch.select(schema.names))
         if damage:

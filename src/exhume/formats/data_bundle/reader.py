@@ -192,6 +192,7 @@ class DataBundleArchive(MemberArchive):
         )
 
     def stored_digest(self, entry: Entry) -> str | None:
+        """Return the stored checksum of a member, as `list` and catalogs show it."""
         found = entry.details.get("crc32c")
         return None if found is None else f"crc32c:{found}"
 
