@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from itertools import chain, islice, repeat
-from operator import itemgetter, sub
+from operator import sub
 from typing import TYPE_CHECKING, Any
 
 from exhume.archive import MemberArchive, Progress, no_progress
@@ -114,7 +114,7 @@ def extract(
                 if data is not None:
                     return task.write(output, chosen, data)
                 # Something is damaged: read one by one to find which members, and why.
-                written, sizes, failed = zip(*(alone(place) for place, _, _ in task.members), strict=True)
+                written, sizes, failed = zip(*(alone(one.place) for one in task.members), strict=True)
                 return sum(written), sum(sizes), [one for part in failed for one in part]
         return alone(task)  # the place of one member
 
@@ -161,31 +161,44 @@ class _LargeMember(NamedTuple):
     size: int
 
 
+class _Member(NamedTuple):
+    """A small member: its place in the list of names, and its range in the source or stream."""
+
+    place: int
+    start: int
+    end: int
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        return self.end - self.start
+
+
 @dataclass(slots=True)
 class _Batch:
     """Neighboring small members: one read, one pass of file creation.
 
-    `members` are `(place, start, end)` in the source or stream that `read` reads; all are in `[start, end)` of it.
+    All members are in `[start, end)` of the source or stream that `read` reads.
     """
 
     read: Reader
     start: int
     end: int
-    members: list[tuple[int, int, int]] = field(default_factory=list)
+    members: list[_Member] = field(default_factory=list)
     decoded: bool = False  # whether `read` decodes: its result is checked member by member
 
     def write(self, output: OutputTree | TarSink, chosen: list[str], data: bytes) -> _Result:
         """Write the members of the batch, whose bytes are `data`."""
         assert output.any_order
         base = self.start
-        ranges = [(chosen[place], start - base, end - base) for place, start, end in self.members]
+        ranges = [(chosen[one.place], one.start - base, one.end - base) for one in self.members]
         errors = output.write_batch(ranges, data)  # an error or None for each member
-        size = sum(end - start for _, start, end in self.members)
+        size = sum(one.size for one in self.members)
         if not any(errors):
             return len(self.members), size, []
         failed = [(member, error) for member, error in zip(self.members, errors, strict=True) if error is not None]
-        size -= sum(end - start for (_, start, end), _ in failed)
-        return len(self.members) - len(failed), size, [(place, error) for (place, _, _), error in failed]
+        size -= sum(member.size for member, _ in failed)
+        return len(self.members) - len(failed), size, [(member.place, error) for member, error in failed]
 
 
 def _load(archive: MemberArchive, batch: _Batch, chosen: list[str]) -> bytes | None:
@@ -194,8 +207,8 @@ def _load(archive: MemberArchive, batch: _Batch, chosen: list[str]) -> bytes | N
         data = batch.read(batch.start, batch.end)
         if batch.decoded:
             view = memoryview(data)
-            for place, start, end in batch.members:
-                archive.check_member(chosen[place], view[start - batch.start : end - batch.start])
+            for one in batch.members:
+                archive.check_member(chosen[one.place], view[one.start - batch.start : one.end - batch.start])
     except ExhumeError:
         return None
     return data
@@ -214,12 +227,10 @@ def _plan(archive: MemberArchive, chosen: list[str], jobs: int) -> Iterator[_Tas
             yield from _plan_in_order(chosen, source, starts, ends)
             return
     others: list[_Task] = []
-    small = sorted(_locate(archive, chosen, others), key=itemgetter(0, 1, 2))
+    small = sorted(_locate(archive, chosen, others), key=_place_of)
     large = [task for task in others if isinstance(task, _LargeMember)]
     # A thread's share of all bytes: only a member above it needs all threads; others are decoded by one thread each.
-    share = (sum(end - start for _, start, end, *_ in small) + sum(task.size for task in large)) // (
-        jobs or cpu_count()
-    )
+    share = (sum(one.member.size for one in small) + sum(task.size for task in large)) // (jobs or cpu_count())
     yield from (task.place if isinstance(task, _LargeMember) and task.size <= share else task for task in others)
     yield from _batches(small)
 
@@ -233,10 +244,20 @@ class _Stream(NamedTuple):
     decoded: bool
 
 
-def _locate(
-    archive: MemberArchive, chosen: list[str], others: list[_Task] | None = None
-) -> Iterator[tuple[int, int, int, int, _Stream]]:
-    """Yield (stream number, start, end, index in `chosen`, stream) of each small member.
+class _Located(NamedTuple):
+    """A small member and the stream that it is in."""
+
+    member: _Member
+    stream: _Stream
+
+
+def _place_of(found: _Located) -> tuple[int, int, int]:
+    """Return the sort key of a member: its stream, and its range there."""
+    return found.stream.number, found.member.start, found.member.end
+
+
+def _locate(archive: MemberArchive, chosen: list[str], others: list[_Task] | None = None) -> Iterator[_Located]:
+    """Yield each small member with the stream that it is in.
 
     Large members, and those that cannot be located, go to `others` as tasks.
     """
@@ -260,7 +281,7 @@ def _locate(
                 stream = streams.get(read)
                 if stream is None:
                     stream = streams[read] = _Stream(len(streams), read, max(BATCH_SIZE, piece), stored is None)
-                yield stream.number, start, end, place, stream
+                yield _Located(_Member(place, start, end), stream)
                 continue
             if stored is None and end - start > LARGE:
                 task = _LargeMember(place, end - start)
@@ -268,23 +289,24 @@ def _locate(
             others.append(task)
 
 
-def _batches(small: Iterable[tuple[int, int, int, int, _Stream]]) -> Iterator[_Batch]:
+def _batches(small: Iterable[_Located]) -> Iterator[_Batch]:
     """Batches of adjacent members from `_locate`, in order."""
     batch: _Batch | None = None
-    for _, start, end, place, stream in small:
+    for member, stream in small:
+        # Another stream, an earlier place, too many bytes, a gap that is not worth reading, or too many members.
         if (
             batch is None
             or batch.read != stream.read
-            or start < batch.start
-            or end - batch.start > stream.most
-            or start - batch.end > COALESCE_GAP
+            or member.start < batch.start
+            or member.end - batch.start > stream.most
+            or member.start - batch.end > COALESCE_GAP
             or len(batch.members) >= BATCH_COUNT
         ):
             if batch is not None:
                 yield batch
-            batch = _Batch(stream.read, start, start, decoded=stream.decoded)
-        batch.end = max(batch.end, end)
-        batch.members.append((place, start, end))
+            batch = _Batch(stream.read, member.start, member.start, decoded=stream.decoded)
+        batch.end = max(batch.end, member.end)
+        batch.members.append(member)
     if batch is not None:
         yield batch
 
@@ -319,7 +341,7 @@ def _plan_in_order(chosen: list[str], source: Source, starts: Sequence[int], end
                 cut -= 1
             if cut - first >= (stop - first) // 2:
                 stop = max(cut, first + 1)
-        members = list(zip(range(first, stop), starts[first:stop], ends[first:stop], strict=True))
+        members = list(map(_Member, range(first, stop), starts[first:stop], ends[first:stop]))
         yield _Batch(source.read_range, starts[first], ends[stop - 1], members)
         first = stop
 
@@ -331,6 +353,7 @@ def read_ahead(archive: MemberArchive, chosen: list[str], jobs: int) -> Generato
     """
 
     def load(batch: _Batch) -> tuple[_Batch, bytes | None]:
+        """Return a batch with its bytes, None if they cannot be read, in a thread."""
         return batch, _load(archive, batch, chosen)
 
     done = 0
@@ -338,10 +361,10 @@ def read_ahead(archive: MemberArchive, chosen: list[str], jobs: int) -> Generato
     for batch, data in map_ordered(load, _batches(_locate(archive, chosen)), jobs, leave=True):
         view = None if data is None else memoryview(data)
         # Members between those of batches are not in any: None for each.
-        for place, start, end in batch.members:
-            yield from repeat(None, place - done)
-            yield view[start - batch.start : end - batch.start] if view is not None else None
-            done = place + 1
+        for one in batch.members:
+            yield from repeat(None, one.place - done)
+            yield view[one.start - batch.start : one.end - batch.start] if view is not None else None
+            done = one.place + 1
     yield from repeat(None, len(chosen) - done)
 
 

@@ -186,6 +186,7 @@ class Inspection(Archive):
         return verification.verdict
 
     def stats(self, *, jobs: int = 1) -> dict[str, Any]:
+        """Return the statistics of the archive; none if it does not open or they cannot be computed."""
         opened = self._archive
         return (self._attempt(lambda: opened.stats(jobs=jobs)) if opened is not None else None) or {}
 
