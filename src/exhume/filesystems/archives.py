@@ -63,6 +63,7 @@ class MemberFileSystem(ArchiveFileSystem):
         return _members(held).read_member(path, start, end)
 
     def _entry(self, path: str) -> Info | None:
+        """Return the facts of a file or directory, as fsspec's `info` does; None if there is none."""
         with self._lease() as held:
             return self._of(held, path)
 
@@ -97,10 +98,12 @@ class MemberFileSystem(ArchiveFileSystem):
         return self._paths(held).is_folder(path)
 
     def _children(self, path: str) -> list[Info] | None:
+        """Return the entries of a directory, as fsspec's `ls` does; None if there is none."""
         with self._lease() as held:
             return self._below(held, path)
 
     def _below(self, held: SharedObject[Archive], path: str) -> list[Info] | None:
+        """Do what `_children` does, in an archive that is open already."""
         paths = self._paths(held)
         if not paths.is_folder(path):
             return None
@@ -114,6 +117,7 @@ class CafFileSystem(MemberFileSystem):
     format: ClassVar[str] = "caf"
 
     def _root(self, held: SharedObject[Archive]) -> Info:
+        """Return the facts of the root, with the number of names that are not paths and so left out."""
         omitted = self._paths(held).omitted
         return folder_info("") | ({"omitted": omitted} if omitted else {})
 
@@ -137,6 +141,7 @@ class DataBundleFileSystem(MemberFileSystem):
             return super().find(path, *args, **kwargs)
 
     def _is_folder(self, held: SharedObject[Archive], path: str) -> bool:
+        """Return whether a path is a directory: by the list of all paths if it is known, else by asking the index."""
         if "paths" in held.notes:
             return self._paths(held).is_folder(path)
         return next(_bundle(held).list_directory(path), None) is not None

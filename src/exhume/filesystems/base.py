@@ -72,7 +72,7 @@ class OpenObjectCache(Generic[T]):
             os.register_at_fork(after_in_child=self._forget)
 
     def _forget(self) -> None:
-        """Start without open objects; those of a parent process are not closed."""
+        """Start without open objects, here or in a forked child: those of the parent are not closed."""
         self._held: OrderedDict[object, SharedObject[T]] = OrderedDict()
         self._lock = threading.RLock()  # reentrant: a finalizer may run in this thread at any time
 

@@ -21,6 +21,7 @@ from exhume.filesystems.readonly import Info, ReadOnlyFileSystem, file_time, fol
 from exhume.io.opening import open_target
 from exhume.io.source import Source
 from exhume.io.tree import Tree
+from exhume.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from exhume.formats.caf.catalog import Catalog
@@ -33,6 +34,14 @@ CATALOGS: OpenObjectCache[Catalog] = OpenObjectCache()
 """The open catalogs of all file systems of the process."""
 CHUNKS: OpenObjectCache[Source] = OpenObjectCache()
 """The open chunks, by the key of the file system and their location."""
+
+
+class _Request(NamedTuple):
+    """A range to read of the chunk at `place`, and the number of the request that it is for."""
+
+    number: int
+    place: Location
+    span: tuple[int, int]
 
 
 class CafCatalogFileSystem(ReadOnlyFileSystem):
@@ -173,7 +182,7 @@ class CafCatalogFileSystem(ReadOnlyFileSystem):
         Ranges in the same chunk are read together.
         """
         out: list[bytes | Exception] = [b""] * len(requests)
-        chunks: dict[str, list[tuple[int, Location, tuple[int, int]]]] = {}
+        chunks: dict[str, list[_Request]] = {}  # by the path of the chunk
         for index, (path, start, end) in enumerate(requests):
             place = self._location(path)
             if place is None:
@@ -182,15 +191,15 @@ class CafCatalogFileSystem(ReadOnlyFileSystem):
             first, last, _ = slice(start, end).indices(place.size)
             if last > first:
                 span = (place.start_byte + first, place.start_byte + last)
-                chunks.setdefault(place.location, []).append((index, place, span))
+                chunks.setdefault(place.location, []).append(_Request(index, place, span))
         for wanted in chunks.values():
-            _, one, _ = wanted[0]  # each names the chunk
+            chunk = wanted[0].place  # each request names it
             try:
-                answers: Sequence[bytes | Exception] = self._read_chunk(one, [span for _, _, span in wanted])
+                answers: Sequence[bytes | Exception] = self._read_chunk(chunk, [one.span for one in wanted])
             except Exception as error:  # the answer for these paths, whatever it is: the others still have to be read
                 answers = [error] * len(wanted)
-            for (index, _, _), answer in zip(wanted, answers, strict=True):
-                out[index] = answer
+            for request, answer in zip(wanted, answers, strict=True):
+                out[request.number] = answer
         return out
 
     def _read_chunk(self, place: Location, spans: list[tuple[int, int]]) -> list[bytes]:

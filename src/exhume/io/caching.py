@@ -114,6 +114,7 @@ else:
             self._name = name
 
         def __get__(self, instance: Any, owner: type | None = None) -> Any:
+            """Return the value, which the first access computes."""
             if instance is None:
                 return self
             # The value becomes an attribute of the instance, so this is not called again; until then, so is its lock.

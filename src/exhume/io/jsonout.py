@@ -146,7 +146,7 @@ def dump_pieces(value: Any) -> Iterator[str]:
 
 
 def _parts(raw: memoryview, size: int) -> Iterator[memoryview]:
-    """The bytes in blocks of `size`; with `raw` bound, it is `Blocks`."""
+    """Yield bytes in memory in blocks of `size`; `partial(_parts, raw)` is the `Blocks` of a value."""
     return (raw[at : at + size] for at in range(0, len(raw), size))
 
 

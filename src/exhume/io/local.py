@@ -205,6 +205,7 @@ class LocalTree(Tree):
         return known
 
     def names(self, prefix: str = "") -> list[str]:
+        """Return the names of all files below `prefix`, sorted; the directories are listed once."""
         known = self._names.get(prefix)
         if known is None:
             known = self._names[prefix] = sorted(self._below(prefix))

@@ -301,10 +301,12 @@ class WindowSource(Source):
         return self._base.read_at(self._start + offset, size)
 
     def stored(self, start: int, end: int) -> Iterator[tuple[int, int]]:
+        """Yield the ranges that are not holes, by offsets in this window."""
         for first, last in self._base.stored(self._start + start, self._start + end):
             yield first - self._start, last - self._start
 
     def read_many(self, ranges: Sequence[tuple[int, int]]) -> list[bytes]:
+        """Read ranges of the window; none may pass its bounds."""
         for start, end in ranges:
             if not 0 <= start <= end <= self.size:
                 self.read_at(start, end - start)  # raises, with the bounds of the window
@@ -358,18 +360,22 @@ class StoppableSource(Source):
             raise StoppedError
 
     def _read(self, offset: int, size: int) -> bytes:
+        """Read from the base, unless the work was stopped."""
         self._check()
         return self.base.read_at(offset, size)
 
     def stored(self, start: int, end: int) -> Iterator[tuple[int, int]]:
+        """Yield the base's ranges, unless the work was stopped."""
         self._check()
         return self.base.stored(start, end)
 
     def read_many(self, ranges: Sequence[tuple[int, int]]) -> list[bytes]:
+        """Read ranges of the base, unless the work was stopped."""
         self._check()
         return self.base.read_many(ranges)
 
     def will_read(self, start: int, stop: int) -> None:
+        """Announce a read to the base, unless the work was stopped."""
         self._check()
         self.base.will_read(start, stop)
 
@@ -378,24 +384,32 @@ class StoppableSource(Source):
             self.base.close()
 
 
+class PlannedRead(NamedTuple):
+    """A read of the bytes `[start, end)` that serves several ranges; `members` are their positions among all ranges."""
+
+    start: int
+    end: int
+    members: list[int]
+
+
 def plan_reads(
     ranges: Sequence[tuple[int, int]], *, max_gap: int = COALESCE_GAP, max_size: int = COALESCE_SIZE
-) -> list[tuple[int, int, list[int]]]:
-    """Merge half-open ranges into fewer reads.
+) -> list[PlannedRead]:
+    """Merge half-open ranges into fewer reads, in file order.
 
-    Returns `(start, end, indexes)` per read, in file order, where `indexes` are the positions in `ranges` that it
-    serves.  Ranges join when the gap is at most `max_gap` bytes and the joined read stays within `max_size`.
+    Ranges join when the gap is at most `max_gap` bytes and the joined read stays within `max_size`.
     """
-    plan: list[tuple[int, int, list[int]]] = []
+    plan: list[PlannedRead] = []
     for index in sorted(range(len(ranges)), key=lambda number: ranges[number]):
         start, end = ranges[index]
         if plan:
-            last_start, last_end, members = plan[-1]
-            # A range joins if the read stays within `max_size`, or does not grow.
-            if start - last_end <= max_gap and max(end, last_end) - last_start <= max(max_size, last_end - last_start):
-                plan[-1] = (last_start, max(end, last_end), [*members, index])
+            last = plan[-1]
+            joined_end = max(end, last.end)
+            grows = joined_end > last.end
+            if start - last.end <= max_gap and (not grows or joined_end - last.start <= max_size):
+                plan[-1] = PlannedRead(last.start, joined_end, [*last.members, index])
                 continue
-        plan.append((start, end, [index]))
+        plan.append(PlannedRead(start, end, [index]))
     return plan
 
 

@@ -138,6 +138,7 @@ class MemoryTree(Tree):
         self._prefix = prefix  # before the names of its files, in messages
 
     def names(self, prefix: str = "") -> list[str]:
+        """Return the names of all files below `prefix`, sorted."""
         lead = f"{prefix}/" if prefix else ""
         return sorted(name for name in self._files if name.startswith(lead))
 
@@ -152,6 +153,7 @@ class MemoryTree(Tree):
         return data if isinstance(data, Source) else BytesSource(data, self._prefix + name)
 
     def subtree(self, name: str) -> Tree:
+        """Return a directory of the tree as a tree of its own."""
         lead = check_relative(name, self.name) + "/"
         files = {key[len(lead) :]: value for key, value in self._files.items() if key.startswith(lead)}
         return MemoryTree(files, f"{self.name}/{name}", self._prefix + lead)

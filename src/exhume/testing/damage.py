@@ -284,6 +284,7 @@ class Disk:
         return self
 
     def __exit__(self, *exc: object) -> None:
+        """Put the real functions back."""
         io.open = builtins.open = self._open
         for name, real in self._real.items():
             setattr(os, name, real)

@@ -55,12 +55,14 @@ class Row(NamedTuple):
 
 
 def _zs(path: Path) -> None:
+    """Write a ZS archive of several blocks."""
     with exhume.create(path, "zs", codec="deflate", block_size=400, default_metadata=False) as writer:
         records: Any = writer
         records.add_records([b"%04d of many records" % number for number in range(60)])
 
 
 def _caf(path: Path) -> None:
+    """Write a CAF chunk with a few members."""
     with exhume.create(path, "caf") as writer:
         members: Any = writer
         for number in range(6):
@@ -68,6 +70,7 @@ def _caf(path: Path) -> None:
 
 
 def _clp_s(path: Path) -> None:
+    """Write a clp-s archive with strings, numbers and variables."""
     with exhume.create(path, "clp-s", creator_id="selftest") as writer:
         events: Any = writer
         for number in range(30):
@@ -75,12 +78,14 @@ def _clp_s(path: Path) -> None:
 
 
 def _clp_ir(path: Path) -> None:
+    """Write a CLP IR stream."""
     with exhume.create(path, "clp-ir") as writer:
         for number in range(50):
             writer.write(1_700_000_000_000 + number, f" INFO task {number} took {number / 8} s\n")
 
 
 def _kv_ir(path: Path) -> None:
+    """Write a KV-IR stream."""
     with exhume.create(path, "kv-ir") as writer:
         events: Any = writer
         for number in range(30):
@@ -88,6 +93,7 @@ def _kv_ir(path: Path) -> None:
 
 
 def _databundle(path: Path) -> None:
+    """Write a bundle whose members span several records."""
     with exhume.create(path, "databundle", record_size=300, compression="zlib") as writer:
         members: Any = writer
         for number in range(6):

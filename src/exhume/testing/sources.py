@@ -32,6 +32,7 @@ class CountingSource(Source):
         return NETWORK_COST
 
     def _read(self, offset: int, size: int) -> bytes:
+        """Record the request, and read."""
         with self._lock:
             self.requests.append((offset, offset + size))
         return self._base.read_at(offset, size)

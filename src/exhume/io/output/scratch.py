@@ -172,6 +172,7 @@ class ScratchDirectory:
         return self._path
 
     def __exit__(self, exc_type: object = None, error: object = None, *traceback: object) -> None:
+        """Remove the folder; an error about a file in it names the output instead."""
         discard(self._path)
         self._watch.detach()
         if isinstance(error, ExhumeError) and error.span is not None:

@@ -146,6 +146,7 @@ class _SafeTerminal(io.RawIOBase):
         return True
 
     def write(self, data: Any, /) -> int:
+        """Write text without control characters.  Raises `WriterError` for others."""
         raw = bytes(data)
         if len(raw.translate(None, _CONTROL)) != len(raw):
             raise WriterError("refusing to write control characters to a terminal: redirect it, or use -o FILE")

@@ -380,6 +380,7 @@ class TarSink:
         self._put(info.tobuf(tarfile.PAX_FORMAT))
 
     def _put(self, data: bytes | memoryview) -> None:
+        """Append bytes, counting them."""
         self._file.write(data)
         self._at += len(data)
 

@@ -160,6 +160,7 @@ def _s3_session(guard: ResponseRules) -> type:
     if known is None:
 
         async def _get_session(self: Any, proxy_url: str | None) -> Any:
+            """Return s3fs's HTTP session, with the guard that limits what a server may send."""
             session = await AIOHTTPSession._get_session(self, proxy_url)  # noqa: SLF001 - where sessions are made
             session._middlewares = (guard.watch,)  # noqa: SLF001 - no argument leads there
             return session

@@ -51,6 +51,7 @@ class _AsyncSource(RemoteSource):
             gate = asyncio.Semaphore(CONCURRENCY)
 
             async def one(start: int, end: int) -> bytes:
+                """Fetch one range, when fewer than `CONCURRENCY` others are in progress."""
                 async with gate:
                     return await self._get(start, end)
 

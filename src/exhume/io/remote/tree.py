@@ -141,6 +141,7 @@ class FsspecTree(Tree):
         return self._location
 
     def names(self, prefix: str = "") -> list[str]:
+        """Return the names of all files below `prefix`, sorted."""
         base = f"{self._path}/{check_relative(prefix, self.name)}" if prefix else self._path
         listing = self._listing(base)
         return sorted(path[len(self._path) :].lstrip("/") for path in listing)
@@ -264,10 +265,12 @@ class FsspecTree(Tree):
         self.source(name).read_up_to(0, 1)
 
     def _read_tail(self, name: str) -> None:
+        """Read the last bytes of a file, of which the size is learned as well."""
         source = self._open(name, tail_first=True)
         source.read_up_to(source.size - 1, 1)
 
     def _read_ends(self, name: str) -> None:
+        """Read the first and the last bytes of a file."""
         self._read_tail(name)
         self._read_head(name)
 
