@@ -71,6 +71,7 @@ class HashingStream(io.RawIOBase):
         return len(data)
 
     def write(self, data: Any, /) -> int:
+        """Write bytes and add them to the digest."""
         view = memoryview(data).cast("B")
         self._stream.write(view)
         self._passed(view)
@@ -196,6 +197,7 @@ class Audit(activity.RunObserver):
         self._outputs[_absolute(path)] = None
 
     def on_result(self, what: str, facts: Mapping[str, Any]) -> None:
+        """Record a result that a verb reported, such as a verdict, for the audit record."""
         with self._lock:
             self._total += 1
         if len(self._reported) < MOST_FINDINGS:

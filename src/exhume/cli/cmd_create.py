@@ -28,6 +28,7 @@ class CreateGroup(Group):
         return found
 
     def hint(self, ctx: click.Context, name: str) -> str:
+        """Return what to add to the error for an unknown format: some formats cannot be written."""
         try:
             return f": {get_format(name).id} archives are read only"
         except UnrecognizedFormatError:

@@ -243,6 +243,7 @@ class _SectionMonitor:
         self.complete = True
 
     def __iter__(self) -> Iterator[ExplainedSection]:
+        """Yield the sections; afterwards `complete` states whether all of them were explained."""
         for item in self._items:
             self.complete = self.complete and item.complete
             yield item

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 ROW = 16  # bytes per line
 OFFSETS = 8  # digits
+GAPS = 7  # columns: the spaces between the parts of a line, which are offset, bytes, characters and names
 NAMES = 20  # columns; if fewer are left next to the bytes, the names follow the dump
 MOST = 512  # bytes of a dump, unless all are requested
 ALIGNED = 10_000  # rows of fields that are held, and aligned with each other
@@ -49,10 +50,9 @@ def hex_lines(
     A byte has the color of the innermost field that contains it, and `marked` is shown in reverse video; without colors
     it is followed by `<`.  Propagates errors from `read`.
     """
-    # Names are shown next to the bytes if the terminal is wide enough; else they follow the dump.
     owners, names = _owners(fields, start, stop)
-    # Columns: offset; for each byte two digits, a space and a character; 7 spaces between these parts.
-    has_names = screen.width is None or screen.width - OFFSETS - ROW * 4 - 7 >= NAMES
+    # Each byte takes four columns: two digits, a space and a character.
+    has_names = screen.width is None or screen.width - OFFSETS - ROW * 4 - GAPS >= NAMES
     data = read(start, stop)
     first = start - start % ROW
     digits = max(OFFSETS, len(f"{stop:x}"))
@@ -69,7 +69,7 @@ def hex_lines(
             chars += paint(char, code) if inside else " "
         lead = screen.paint(f"{at:0{digits}x}", "offset")
         here = [(number, name) for offset, number, name in names if has_names and at <= offset < at + ROW]
-        labels = _labels(screen, here, digits + ROW * 4 + 7)
+        labels = _labels(screen, here, digits + ROW * 4 + GAPS)
         yield f"{lead}  {pairs} {chars}  {labels}".rstrip()
     if not has_names:
         yield from _legend(screen, names)
@@ -98,7 +98,9 @@ def _owners(fields: Iterable[Field], start: int, stop: int) -> tuple[list[int | 
     for tree in fields:
         for _, node in tree.walk():  # outermost first
             span = node.span
-            if span is None or span.payload is not None or span.start >= stop or span.end <= start or not span.size:
+            if span is None or span.payload is not None or not span.size:  # no bytes of the file
+                continue
+            if span.start >= stop or span.end <= start:  # none of the bytes that are shown
                 continue
             if node.children and not node.omitted:  # its children color its bytes
                 continue

@@ -240,6 +240,7 @@ class _Window(Run):
         self._put = put
 
     def items(self, verb: str, head: Mapping[str, Any], key: str, items: Iterable[Any]) -> None:
+        """Pass each item to the cursor, in place of printing it."""
         for item in items:
             self._put(_record(item))
 

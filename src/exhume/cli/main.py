@@ -57,6 +57,7 @@ class VerbGroup(Group):
             raise CarriedError(error) from error
 
     def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of the verbs: `cat` has the module `cmd_cat`."""
         import pkgutil
 
         names = (module.name for module in pkgutil.iter_modules(_package.__path__))

@@ -47,6 +47,7 @@ def many_options(function: F) -> F:
 
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
+        """Call the command with its options for many targets as one argument."""
         names = ("jobs", "cluster", "targets_from", "retries")
         return function(*args, many=ManyOptions(**{name: kwargs.pop(name) for name in names}), **kwargs)
 
@@ -171,6 +172,7 @@ class _TargetLines:
                 raise source_error(error, name) from error
 
     def __iter__(self) -> Iterator[str]:
+        """Yield the names of the targets, line by line, so that a list of any length can be read."""
         if self._name == "-":
             yield from chain(self._first, self._lines(sys.stdin))
             return
@@ -243,6 +245,7 @@ def recursive_options(function: F, *, also: str = "") -> F:
 
     @functools.wraps(function)
     def wrapper(*args: Any, recursive: bool, jobs: int | None, **kwargs: Any) -> Any:
+        """Call the command with `recursive`: the options for many targets, or None without --recursive."""
         if also and not recursive:
             return function(*args, recursive=None, jobs=jobs, **kwargs)
         if jobs is not None and not recursive:

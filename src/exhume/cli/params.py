@@ -245,6 +245,7 @@ class Verb(click.Command):
         return _first_sentence(self)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Print the examples of the command at the end of its help."""
         lines = EXAMPLES.get(ctx.command_path.removeprefix("exhume "), ())
         if lines:
             with formatter.section("Examples"):

@@ -60,6 +60,7 @@ class Recorder(Run):
         self.out: Any = _RecordedOutput(terminal, send)
 
     def document(self, verb: str, body: Mapping[str, Any]) -> None:
+        """Record a JSON document, for the parent process to print."""
         from exhume.io.jsonout import jsonable
 
         self._send(("document", verb, jsonable(body)))
@@ -80,6 +81,7 @@ class Recorder(Run):
         self._send(("head", text))
 
     def note(self, text: str) -> None:
+        """Record a message to the user."""
         if not self.quiet:
             self._send(("note", text))
 
@@ -150,6 +152,7 @@ class _CompactOutput(_RecordedOutput):
         self._pieces: list[Any] = []  # consecutive chunks of one kind, not recorded yet
 
     def text(self, text: str) -> None:
+        """Record text, joined with the text before it."""
         if self._kind != "text":
             self.flush("text")
         self._pieces.append(text)

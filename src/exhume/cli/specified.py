@@ -62,6 +62,7 @@ class _Table:
             schema = import_pyarrow().schema([reader.schema.field(name) for name in names], reader.schema.metadata)
 
             def batches() -> Iterator[Any]:
+                """Yield the batches with the wanted columns; afterwards, count what could not be read."""
                 for batch in reader:
                     yield batch.select(names)
                 losses[UNREAD] += tabulator.unread_values

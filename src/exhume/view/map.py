@@ -36,7 +36,7 @@ LONGEST_NAME, LONGEST_LIST = 62, 160  # characters of a name in the table, and o
 PNG_SCALE = 2
 TABLE_ROWS = 14  # kinds of sections in the table
 CHARACTER = 7.2  # average width of a character of a name
-BAR = 7  # height of the bars of problems above and below a strip
+BAR, AFTER_BARS, AFTER_LIST = 7, 6, 8  # height of the bars of problems at a strip, space below them, and their list
 LABELLED = 60
 """Neighboring sections of one kind that are narrower, and so too small for a name, are drawn as one band."""
 
@@ -224,7 +224,7 @@ def _problems(
         title = str(found[0]) + (f" (and {len(found) - 1:,} more)" if len(found) > 1 else "")
         for top in (y - BAR, y + STRIP):
             drawing.shapes.append(Rect(MARGIN + x, top, width, BAR, DAMAGE if is_error else UNCHECKED, title))
-    y += STRIP + BAR + 6
+    y += STRIP + BAR + AFTER_BARS
     for is_error, word, color in ((True, "damaged", DAMAGE), (False, "not checked", UNCHECKED)):
         if sections := _touched(tiles, sorted(touched[is_error])):
             more = f" and {len(sections) - DAMAGED_NAMES:,} more" if len(sections) > DAMAGED_NAMES else ""
@@ -232,7 +232,7 @@ def _problems(
             text = _fit(f"{word}: {named}{more}", LONGEST_LIST)
             drawing.shapes.append(Text(MARGIN, y + BASELINE, text, color, SMALL))
             y += ROW
-    return y + 8
+    return y + AFTER_LIST
 
 
 def _touched(tiles: Iterable[Tile], starts: Sequence[int]) -> list[Section]:
@@ -301,6 +301,7 @@ def _sorts(tiles: Iterable[Tile], known: Sizes, *, decode: bool, sound: bool) ->
     digits = re.compile(r"\d+")
 
     def totals(name: str, kind: SectionKind) -> _SectionTotals:
+        """Return the totals for sections of this kind whose names differ only in numbers."""
         key = f"{kind} {digits.sub('#', name)}"
         return found.get(key) or found.setdefault(key, _SectionTotals(name, name, kind))
 

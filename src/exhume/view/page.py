@@ -65,6 +65,7 @@ class _AddressSpace:
     grid: dict[int, int] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
+        """Return the facts about a file that the page's script needs."""
         return {
             "name": self.name,
             "kind": self.kind,

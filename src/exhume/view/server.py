@@ -435,6 +435,7 @@ class Server:
         return self
 
     def __exit__(self, *error: object) -> None:
+        """Stop serving, and close every connection."""
         from waitress import wasyncore
 
         self._server.task_dispatcher.shutdown()

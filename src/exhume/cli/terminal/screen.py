@@ -83,6 +83,7 @@ def message(text: str) -> str:
 
 
 def _columns() -> int:
+    """Return the width of the terminal in columns."""
     from shutil import get_terminal_size  # which loads three compressors
 
     return max(NARROWEST, get_terminal_size().columns)
