@@ -82,6 +82,7 @@ class reading:  # noqa: N801 - used like a function: `with reading(where, rule):
         pass
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        """Turn an error of the reader into one with the field's path and absolute offset."""
         if isinstance(error, FAILURES):
             raise refused(error, self.where, self.rule) from error
 

@@ -66,6 +66,7 @@ class _TableBudget:
     bytes: int = 0
 
     def __post_init__(self) -> None:
+        """Set the budget for the size of the file."""
         self.values = MOST_VALUES + VALUES_PER_BYTE * self.size
         self.bytes = refusal.HELD + refusal.HELD_PER_BYTE * self.size
 

@@ -71,7 +71,7 @@ def translate(error: BaseException, stream: Any, where: Span, field: str | None 
         return error
     at = _position(stream)
     # From that position to the end of the bytes.
-    here = where.sub(min(at, max(0, _room(where))), _room(where)) if at is not None else where
+    here = where.sub(min(at, max(0, _local_size(where))), _local_size(where)) if at is not None else where
     path = getattr(error, "src_path", None) or field
     if isinstance(error, kaitaistruct.EndOfStreamError | EOFError):
         # A plain `EOFError` does not state these.
@@ -112,8 +112,8 @@ def _position(stream: Any) -> int | None:
         return None
 
 
-def _room(where: Span) -> int:
-    """Return the size of a span in bytes: that of its part of a payload, if it is in one."""
+def _local_size(where: Span) -> int:
+    """Return the size of the bytes that a parser gets for a span: of its part of a payload, if it is in one."""
     start, end = where.local
     return end - start
 

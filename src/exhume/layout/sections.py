@@ -120,6 +120,7 @@ class Run(Sequence[Section], ABC):
         return self._count
 
     def __getitem__(self, at: Any) -> Any:
+        """Return the section at an index, or those of a slice; each is made anew."""
         chosen = range(len(self))[at]
         return self._make(chosen) if isinstance(chosen, int) else list(map(self._make, chosen))
 
@@ -400,6 +401,7 @@ class SectionMap(Sequence[Section]):
         return self._firsts[-1]
 
     def __getitem__(self, index: Any) -> Any:
+        """Return the section at an index, or those of a slice."""
         chosen = range(len(self))[index]
         return self._section(chosen) if isinstance(chosen, int) else list(map(self._section, chosen))
 

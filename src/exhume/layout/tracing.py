@@ -136,6 +136,7 @@ class Places(Sequence[dict[str, Any]]):
         return self.known + self._even + self._open
 
     def __getitem__(self, index: Any) -> Any:
+        """Return where an element is: its start, and its end if that is known."""
         at = range(len(self))[index]
         if not isinstance(at, int):
             return [self[one] for one in at]
@@ -248,6 +249,7 @@ class Lazily(Sequence[Any]):
         return self.found.known + (self.partial is not None)
 
     def __getitem__(self, index: Any) -> Any:
+        """Return an element with the positions of its fields, which is parsed now unless it was kept."""
         if self._held:
             return self._held[index]
         return self.shown(range(len(self))[index])
@@ -297,6 +299,7 @@ class Beginnings(Sequence[tuple[int, int | None]]):
         return self._of.found.known + self._of.begun
 
     def __getitem__(self, index: Any) -> Any:
+        """Return start and end of an element; None for an end that is not known yet."""
         index, found = range(len(self))[index], self._of.found
         return found.start(index), found.start(index + 1) if index < found.known else None
 

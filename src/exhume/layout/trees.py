@@ -78,6 +78,7 @@ class EvenPositions(Sequence[Any]):
         return self.many
 
     def __getitem__(self, index: Any) -> Any:
+        """Return start and end of an element of fixed width."""
         first = self.start + self.width * index
         return first, first + self.width
 
@@ -96,6 +97,7 @@ class ElementPlaces(Sequence[Any]):
         return len(self.many)
 
     def __getitem__(self, index: Any) -> Any:
+        """Return where an element is, in the form of Kaitai's debug positions."""
         first, last = self.many[index]
         return {"start": Position(first, self.view)} | ({} if last is None else {"end": last})
 
@@ -134,6 +136,7 @@ class Trees(list[Field]):
             self.read_on(done)
 
     def __getitem__(self, index: Any) -> Any:
+        """Return the field of an element, or the fields of a slice, which are made when they are needed."""
         if isinstance(index, slice):
             return list(map(self._make, self._indexes[index]))
         return self._make(self._indexes[index])

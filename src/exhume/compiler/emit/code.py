@@ -386,6 +386,7 @@ class Code(CodeContext):
         self.lines.add("run.steps -= 1", "if run.steps < 0:", f"    raise run.over({at}, {path})")
 
         def weigh() -> None:
+            """Correct the cost that the first line charges by the length of the code that was added since."""
             many = least + sum(map(len, lines[first:])) // CHARACTERS_OF_A_STEP
             if many:
                 lines[first] = lines[first].replace("-= 1", f"-= {many}")

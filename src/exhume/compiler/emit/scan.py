@@ -135,6 +135,7 @@ class Scan(Reader):
         if field.value_kind == TEXT:
             lines.add(f"{into} = view[at : {stop}]")
             self.decode(field, into, path)
+        # A place that the file states may be past the end: bytes up to the end are then empty.
         lines.add(f"at = end_{into} = {stop}" if stop != "end" else f"at = end_{into} = max(at, end)")
 
     def read_single(self, field: Field) -> None:

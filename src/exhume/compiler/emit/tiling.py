@@ -76,10 +76,15 @@ def _tiles(type: Type, inside: frozenset[Type]) -> bool:
     inside |= {type}
     if type.seq:
         return all(_claims(field, inside) for field in type.seq)
+    # Without a sequence: its first instance has to be the only one with bytes, a list that fills its own stream.
     stored = [one for one in type.instances.values() if one.value is None]
-    if len(stored) != 1 or next(iter(type.instances)) != stored[0].id or "io" in stored[0].raw:
+    if len(stored) != 1:
         return False
-    return stored[0].repeat == "eos" and stored[0].expr("pos") == ex.Literal(0) and _claims(stored[0], inside)
+    (only,) = stored
+    if next(iter(type.instances)) != only.id or "io" in only.raw:
+        return False
+    fills_stream = only.repeat == "eos" and only.expr("pos") == ex.Literal(0)
+    return fills_stream and _claims(only, inside)
 
 
 def _claims(field: Field, inside: frozenset[Type]) -> bool:

@@ -189,19 +189,29 @@ class _Parser:
         self.tokens.append(("end", ""))
         self.at = 0
 
+    @property
+    def next_kind(self) -> str:
+        """The kind of the next token."""
+        return self.tokens[self.at][0]
+
+    @property
+    def next_text(self) -> str:
+        """The text of the next token."""
+        return self.tokens[self.at][1]
+
     def whole(self) -> Expr:
         """Parse all of the text as one expression."""
         parsed = self.choice()
-        if self.tokens[self.at][0] != "end":
+        if self.next_kind != "end":
             raise UnsupportedError(f"expression {self.text!r}: {self.found()} was not expected")
         return parsed
 
     def listed(self) -> tuple[Expr, ...]:
         """Parse all of the text as expressions separated by commas; one comma may follow the last."""
         found = [self.choice()]
-        while self.take(",") and self.tokens[self.at][0] != "end":
+        while self.take(",") and self.next_kind != "end":
             found.append(self.choice())
-        if self.tokens[self.at][0] != "end":
+        if self.next_kind != "end":
             raise UnsupportedError(f"expression {self.text!r}: {self.found()} was not expected")
         return tuple(found)
 
@@ -293,10 +303,10 @@ class _Parser:
         """Parse the type in `as<type>`."""
         self.need("<")
         name = ""
-        while (token := self.tokens[self.at])[1] != ">":
-            if token[0] == "end":
+        while self.next_text != ">":
+            if self.next_kind == "end":
                 raise UnsupportedError(f"expression {self.text!r}: `as<` is not closed")
-            name += token[1]
+            name += self.next_text
             self.at += 1
         self.at += 1
         if not name:
@@ -330,9 +340,9 @@ class _Parser:
             return Format(tuple(_format_parts(text[2:-1])))
         if kind == "text":
             return Literal(text[1:-1] if text[0] == "'" else _unescape(text[1:-1]))
-        if text in ("sizeof", "bitsizeof") and self.tokens[self.at][1] == "<":
+        if text in ("sizeof", "bitsizeof") and self.next_text == "<":
             return SizeOf(self.type_name(), text == "bitsizeof")
-        if kind == "name" or (text == "::" and self.tokens[self.at][0] == "name"):
+        if kind == "name" or (text == "::" and self.next_kind == "name"):
             return self.named(text)
         if text == "(":
             inner = self.choice()
@@ -351,11 +361,11 @@ class _Parser:
             raise UnsupportedError(f"expression {self.text!r}: {text:.60} is not a name")
         if text == "::":  # from the root on: an empty name, and `::` is read again below
             self.at, text = self.at - 1, ""
-        if self.tokens[self.at][1] != "::":
+        if self.next_text != "::":
             return Name(text)
         path = [text]
         while self.take("::"):
-            path.append(self.tokens[self.at][1])
+            path.append(self.next_text)
             self.at += 1
         return EnumValue(tuple(path[:-1]), path[-1])
 

@@ -119,6 +119,7 @@ def packed_rows(field: Field) -> PackedRows | None:
     if row is None or (kind.type.parent is None and any(part.inner for part in row.parts)):
         return None
     fields = row.fields()
+    # `struct` has one byte order for all values of a row.
     orders = {byte_order(one.value_kind) for one in fields} - {None}
     if len(orders) > 1 or len(fields) > MOST_VALUES:
         return None
@@ -135,7 +136,8 @@ def _packed(type: Type, depth: int = 4) -> Packed | None:
 
     `depth` is the number of levels, including this one, that it may have.
     """
-    if type.params or type.decides is not None or type.opaque or type.scalar is not None or not depth or not type.seq:
+    depends = bool(type.params) or type.decides is not None or type.opaque
+    if depends or type.scalar is not None or not type.seq or not depth:
         return None
     parts = []
     for field in type.seq:
