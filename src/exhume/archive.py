@@ -261,6 +261,7 @@ class Archive(abc.ABC):
         return f"<{type(self).__name__} {self.name!r}{', closed' if self.closed else ''}>"
 
     def __dir__(self) -> list[str]:
+        """Return the names of attributes, for completion: of those without an underscore, what the format has."""
         known, offered = super().__dir__(), f"{COMMON} {self._offered}".split()
         return [name for name in known if name[0] == "_" or not self._offered or name in offered]
 

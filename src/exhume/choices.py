@@ -78,6 +78,7 @@ def passes_on(*others: Callable[..., Any]) -> Callable[[F], F]:
     """Declare, for a function with `**options`, to which functions it passes them on; `keywords` reads it."""
 
     def mark(function: F) -> F:
+        """Attach the names to a function, without changing it."""
         marked: Any = function
         marked.passes_on = others
         return function

@@ -193,16 +193,16 @@ def _disjoint(outcomes: list[SpanOutcome]) -> Iterator[tuple[int, int, SpanOutco
 
     The order of `Outcome` is from best to worst.  This is a sweep from one change of the best outcome to the next.
     """
-    rank = list(Outcome)  # an outcome's index is its rank; 0 is the best
-    ordered = sorted(outcomes, key=lambda one: (one.span.start, rank.index(one.outcome), one.span.end))
-    open_: list[tuple[int, int, int]] = []  # rank, number and end of the spans that cover `at`; the best first
+    rank_of = {outcome: rank for rank, outcome in enumerate(Outcome)}  # 0 is the best
+    ordered = sorted(outcomes, key=lambda one: (one.span.start, rank_of[one.outcome], one.span.end))
+    open_: list[tuple[int, int, int]] = []  # a heap of the spans that cover `at`: their rank, number and end
     at = number = 0
     while open_ or number < len(ordered):
         if not open_:
             at = ordered[number].span.start
         while number < len(ordered) and ordered[number].span.start <= at:
             one = ordered[number]
-            heapq.heappush(open_, (rank.index(one.outcome), number, one.span.end))
+            heapq.heappush(open_, (rank_of[one.outcome], number, one.span.end))
             number += 1
         best_rank, best, end = open_[0]
         if end <= at:
@@ -211,10 +211,12 @@ def _disjoint(outcomes: list[SpanOutcome]) -> Iterator[tuple[int, int, SpanOutco
         following = number
         # The best span counts until it ends, or a better one starts.
         while following < len(ordered) and ordered[following].span.start < end:
-            if rank.index(ordered[following].outcome) < best_rank:
-                end = ordered[following].span.start
+            one = ordered[following]
+            rank = rank_of[one.outcome]
+            if rank < best_rank:
+                end = one.span.start
                 break
-            heapq.heappush(open_, (rank.index(ordered[following].outcome), following, ordered[following].span.end))
+            heapq.heappush(open_, (rank, following, one.span.end))
             following += 1
         number = following
         yield at, end, ordered[best]

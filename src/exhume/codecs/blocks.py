@@ -122,6 +122,12 @@ def lz4_block(data: Buffer, max_size: int, size: int | None) -> Decoded:
 _LZ4_REACH = (1 << 16) - 1
 """Bytes that a block of LZ4 can refer back."""
 
+_LZ4_MORE = 15
+"""The largest number of literals in a token of LZ4; it says that bytes after the token are added to it."""
+
+_LZ4_MORE_BYTES = 255
+"""The largest value of such a byte; it says that another one follows."""
+
 
 def primed_lz4(dictionary: bytes) -> Decoder:
     """Return a decoder of raw LZ4 blocks that refer back into a dictionary.
@@ -150,16 +156,19 @@ def _with_prefix(raw: bytes, prefix: bytes) -> bytes:
     states a number that is larger by the prefix's length.
     """
     literals, at = raw[0] >> 4, 1
-    if literals == 15:
+    if literals == _LZ4_MORE:
         while at < len(raw):
             literals += raw[at]
             at += 1
-            if raw[at - 1] != 255:
+            if raw[at - 1] != _LZ4_MORE_BYTES:
                 break
-    more, rest = divmod(max(0, literals + len(prefix) - 15), 255)
-    length = b"\xff" * more + bytes((rest,)) if literals + len(prefix) >= 15 else b""
-    token = bytes((min(15, literals + len(prefix)) << 4 | raw[0] & 15,))
-    return token + length + prefix + raw[at:]
+    literals += len(prefix)
+    copy_length = raw[0] & 15
+    token = bytes((min(_LZ4_MORE, literals) << 4 | copy_length,))
+    if literals < _LZ4_MORE:
+        return token + prefix + raw[at:]
+    full, rest = divmod(literals - _LZ4_MORE, _LZ4_MORE_BYTES)
+    return token + bytes((_LZ4_MORE_BYTES,)) * full + bytes((rest,)) + prefix + raw[at:]
 
 
 LZ4_FRAME_MAGIC = b"\x04\x22\x4d\x18"

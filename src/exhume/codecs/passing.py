@@ -55,6 +55,7 @@ class PayloadStream:
             raise UnsupportedFeatureError(f"unknown codec {codec!r}", expected=f"one of {', '.join(_READERS)}")
 
     def __iter__(self) -> Iterator[bytes]:
+        """Yield the content in chunks.  Raises `CodecError` for damage and a wrong size, `LimitExceededError`."""
         total = 0
         for content in _READERS[self._codec](self):
             total += len(content)
@@ -397,6 +398,7 @@ def _inflater(wbits: int, flag: str) -> Callable[[], Any]:
     """Return a maker of engines: of isal if installed (`flag` names its constant), else of zlib (`wbits`)."""
 
     def make() -> Any:
+        """Make a decompressor: isal's, which is faster, if it is installed, else zlib's."""
         from exhume.codecs.deflate import igzip_lib
 
         igzip = igzip_lib()
@@ -409,6 +411,7 @@ def _from_xz(name: str) -> Callable[[], Any]:
     """Return a maker of engines that calls `name` in the module `xz`, which is only imported then."""
 
     def make() -> Any:
+        """Make a decompressor of the module `xz`, which is imported only when one is needed."""
         from exhume.codecs import xz
 
         return getattr(xz, name)()

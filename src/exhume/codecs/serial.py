@@ -30,6 +30,7 @@ class _StoredFile:
         self._read, self._left, self._at = read, size, 0  # bytes to come, and where they start
 
     def read(self, size: int = -1) -> bytes:
+        """Read like a file: `size` bytes, or all that remain."""
         step = self._left if size < 0 else min(size, self._left)
         found = bytes(self._read(self._at, self._at + step)) if step else b""
         self._at, self._left = self._at + step, self._left - step
@@ -169,6 +170,7 @@ class IndexedFrameReader(FrameReader):
         self._seen: set[int] = set()  # numbers of the frames that were decompressed
 
     def finish(self, start: int, stop: int) -> None:
+        """Decompress the frames of a range that were not read, so that their checksums are verified."""
         for number in self._places.within(start, stop):
             if number not in self._seen:  # read one byte of it
                 begin = self._places.ends[number]
@@ -196,10 +198,12 @@ class SerialFrameReader(FrameReader):
         self._cursor, self._lock = cursor, lock
 
     def finish(self, start: int, stop: int) -> None:
+        """Decompress everything up to `stop`, so that faults before it are found."""
         with self._lock:
             self._cursor.fill(stop, memoryview(b""))  # moves to `stop`, decompressing everything before it
 
     def gather(self, ranges: Iterable[tuple[int, int, int]], buffer: memoryview) -> None:
+        """Copy each range, `(start, stop, offset in the buffer)`, into the buffer: one pass, as they are sorted."""
         with self._lock:
             for start, stop, at in sorted(ranges):
                 self._cursor.fill(start, buffer[at : at + stop - start])

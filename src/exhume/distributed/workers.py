@@ -123,6 +123,7 @@ class Inline:
         self._waiting.append((task, function, units, delay))
 
     def next(self) -> tuple[int, list[TaskResult] | WorkerLost]:
+        """Run the next task, here and now, and return its number and results."""
         task, function, units, delay = self._waiting.popleft()
         return task, work(function, units, delay)
 
@@ -155,6 +156,7 @@ class Threads:
         return self._done.get()
 
     def close(self) -> None:
+        """Skip the tasks that have not started, and wait for the others."""
         self._closed.set()
         self._pool.shutdown(wait=True, cancel_futures=True)
 
@@ -332,6 +334,7 @@ class Cluster:
         return max(16, 3 * self._threads)  # some wait for each thread; 16 while the cluster has few
 
     def submit(self, task: int, function: Callable[[Any], Any], units: list[Any], delay: float) -> None:
+        """Send a task to the cluster; `next` returns its results."""
         key = f"exhume-{self._run}-{task}"
         future = self._client.submit(work, function, units, delay, key=key, pure=False, retries=0)
         self._tasks[key] = task, len(units)
@@ -352,6 +355,7 @@ class Cluster:
         return task, [TaskResult(error=failure("the work on a unit failed", error), passing=True)] * count
 
     def close(self) -> None:
+        """Forget the tasks, and disconnect from a cluster that this object connected to."""
         self._completed.clear()
         self._tasks.clear()
         if self._owned:

@@ -97,6 +97,7 @@ class TableFile(ABC):
         return self
 
     def __exit__(self, exc_type: object, *exc: object) -> None:
+        """Finish the file, or, after an error, close it without writing what would make it look complete."""
         is_whole = False
         try:
             self.background.wait()  # its error came before any other

@@ -110,6 +110,7 @@ class CsvFile(TableFile):
         self._writer = CSVWriter(self.file, self._flat)
 
     def write(self, batch: Any) -> None:
+        """Write a batch as CSV; values longer than memory allows are written row by row."""
         if is_long(batch):
             for row in range(batch.num_rows):
                 self._write_long(batch, row)
@@ -223,6 +224,7 @@ class JsonLinesFile(TableFile):
     render: ClassVar[Any] = staticmethod(lines_of)
 
     def write(self, batch: Any) -> None:
+        """Write a batch as JSON lines; values longer than memory allows are written row by row."""
         if is_long(batch) and not wide.is_wide(self.schema):
             self._write_large(self.schema.names, batch)
         else:

@@ -48,6 +48,9 @@ KEYWORDS: Final = frozenset(("and", "or", "not"))
 AFFIXES: Final = {"StartsWith": "{}*", "EndsWith": "*{}", "Contains": "*{}*"}
 """The pattern in KQL for a test of strings in Polars."""
 
+MOST_VALUES: Final = 100
+"""Values of an `is_in` that become one query: with more, it would be very long."""
+
 
 def scan(target: Target | Archive, **options: Unpack[ReadingOptions]) -> polars.LazyFrame:
     """The table of an archive as a `polars.LazyFrame`, read again each time it is collected.
@@ -177,7 +180,7 @@ class _KqlTranslation:
                 return self._with_affix(name, "Contains", values[0])
             case {"Boolean": {"IsIn": _}} if values:
                 found = _value(values[0])
-                if not isinstance(found, list) or not 0 < len(found) <= 100:  # else the query would be very long
+                if not isinstance(found, list) or not 0 < len(found) <= MOST_VALUES:
                     return None
                 each = [self._with(name, ":", value) for value in found]
                 return None if None in each else " OR ".join(f"({one})" for one in each)

@@ -58,6 +58,7 @@ class Scan:
         return self
 
     def __next__(self) -> Any:
+        """Return the next batch, for whichever thread asks."""
         with self._turn:
             try:
                 if self._ends:
