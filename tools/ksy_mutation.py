@@ -30,7 +30,7 @@ import subprocess
 import sys
 import types
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from fnmatch import fnmatchcase
 from typing import Any
@@ -71,7 +71,10 @@ TOKEN = re.compile(
 )
 WIDTHS = {"u1": "u2", "u2": "u4", "u4": "u8", "u8": "u4", "s1": "s2", "s2": "s4", "s4": "s8", "s8": "s4"}
 WIDTHS |= {"f4": "f8", "f8": "f4"}
-Mutation = tuple[str, str, dict[str, Any]]  # (kind, what was done where, the specification)
+Mutation = tuple[str, str, dict[str, Any]]
+"""(kind, what was done where, the result): of one field the field, of a type the whole specification."""
+Changed = Callable[..., dict[str, Any]]
+"""Returns the field with some of its keys replaced."""
 
 
 def expressions(text: str) -> Iterator[tuple[str, str, str]]:
@@ -82,7 +85,8 @@ def expressions(text: str) -> Iterator[tuple[str, str, str]]:
         if kind == "number":
             number = int(word, 0)
             others = [str(number + 1)]
-            if number >= 16 and number & (number - 1) == 0:
+            is_power_of_two = number & (number - 1) == 0
+            if number >= 16 and is_power_of_two:  # such as 0x80, one bit: as 0x100 too
                 others.append(str(number * 2))
         elif kind == "text":
             others = [f"{word[:-1]}x{word[-1]}"]
@@ -96,47 +100,19 @@ def expressions(text: str) -> Iterator[tuple[str, str, str]]:
             yield ("operator" if kind == "name" else kind), " ".join(place.split()), f"{before}{other}{after}"
 
 
-def attribute_faults(  # noqa: C901 - one fault after the other
-    attribute: dict[str, Any], endian: str
-) -> Iterator[tuple[str, str, dict[str, Any]]]:
+def attribute_faults(attribute: dict[str, Any], endian: str) -> Iterator[Mutation]:
     """Yield (kind, what, attribute) for the faults in one field, instance or parameter of a byte order."""
 
     def changed(**new: Any) -> dict[str, Any]:
+        """Return the field with some keys replaced (None: removed); `repeat_expr` is the key `repeat-expr`."""
         names = {key.replace("_", "-"): value for key, value in new.items()}
         return {key: value for key, value in {**attribute, **names}.items() if value is not None}
 
     kind = attribute.get("type")
     if isinstance(kind, str):
-        plain = re.fullmatch(r"([usf])([1248])(le|be)?", kind)
-        if plain:
-            base = plain[1] + plain[2]
-            yield "width", f"{kind} as {WIDTHS[base]}", changed(type=WIDTHS[base] + (plain[3] or ""))
-            if plain[1] != "f":
-                other = ("s" if plain[1] == "u" else "u") + plain[2]
-                yield "sign", f"{kind} as {other}", changed(type=other + (plain[3] or ""))
-            if plain[2] != "1":
-                order = "be" if (plain[3] or endian) == "le" else "le"
-                yield "order", f"{kind} as {base}{order}", changed(type=base + order)
-        elif bits := re.fullmatch(r"b(\d+)(le|be)?", kind):
-            wider = int(bits[1]) + 1
-            if bits[1] != "1":
-                yield "width", f"{kind} as b{wider}", changed(type=f"b{wider}{bits[2] or ''}")
-        elif "(" in kind:
-            name, _, args = kind.partition("(")
-            for what, place, other in expressions(args):
-                yield what, f"type: {place}", changed(type=f"{name}({other}")
+        yield from type_name_faults(kind, endian, changed)
     elif isinstance(kind, dict):
-        cases = list(kind["cases"].items())
-        for what, place, other in expressions(str(kind["switch-on"])):
-            yield what, f"switch-on: {place}", changed(type={**kind, "switch-on": other})
-        for index, (key, _) in enumerate(cases):
-            rest = {key: value for key, value in cases if key != cases[index][0]}
-            if rest:
-                yield "case", f"case {key} lost", changed(type={**kind, "cases": rest})
-            following = cases[(index + 1) % len(cases)]
-            if following[1] != cases[index][1]:
-                swapped = {**kind["cases"], key: following[1], following[0]: cases[index][1]}
-                yield "case", f"cases {key} and {following[0]} swapped", changed(type={**kind, "cases": swapped})
+        yield from switch_faults(kind, changed)
     for key in EXPRESSIONS:
         if key in attribute:
             for what, place, text in expressions(str(attribute[key])):
@@ -145,6 +121,50 @@ def attribute_faults(  # noqa: C901 - one fault after the other
         if key in attribute:
             for sign in "+-":
                 yield key.partition("-")[0], f"{key}: {sign} 1", changed(**{key: f"({attribute[key]}) {sign} 1"})
+    yield from key_faults(attribute, changed)
+    yield from bound_faults(attribute, changed)
+
+
+def type_name_faults(kind: str, endian: str, changed: Changed) -> Iterator[Mutation]:
+    """Yield the faults in a type: of a number its width, sign and byte order, of other types their parameters."""
+    if number := re.fullmatch(r"([usf])([1248])(le|be)?", kind):
+        letter, width, order = number[1], number[2], number[3] or ""
+        base = letter + width
+        yield "width", f"{kind} as {WIDTHS[base]}", changed(type=WIDTHS[base] + order)
+        if letter != "f":
+            other = ("s" if letter == "u" else "u") + width
+            yield "sign", f"{kind} as {other}", changed(type=other + order)
+        if width != "1":
+            turned = "be" if (order or endian) == "le" else "le"
+            yield "order", f"{kind} as {base}{turned}", changed(type=base + turned)
+    elif bits := re.fullmatch(r"b(\d+)(le|be)?", kind):
+        width, order = bits[1], bits[2] or ""
+        if width != "1":
+            wider = f"b{int(width) + 1}"
+            yield "width", f"{kind} as {wider}", changed(type=wider + order)
+    elif "(" in kind:
+        name, _, parameters = kind.partition("(")
+        for what, place, text in expressions(parameters):
+            yield what, f"type: {place}", changed(type=f"{name}({text}")
+
+
+def switch_faults(kind: dict[str, Any], changed: Changed) -> Iterator[Mutation]:
+    """Yield the faults in a choice between types: its expression, a case that is lost, two cases swapped."""
+    for what, place, text in expressions(str(kind["switch-on"])):
+        yield what, f"switch-on: {place}", changed(type={**kind, "switch-on": text})
+    cases = kind["cases"]
+    keys = list(cases)
+    for key, following in zip(keys, [*keys[1:], keys[0]], strict=True):
+        rest = {one: type for one, type in cases.items() if one != key}
+        if rest:
+            yield "case", f"case {key} lost", changed(type={**kind, "cases": rest})
+        if cases[following] != cases[key]:
+            swapped = {**cases, key: cases[following], following: cases[key]}
+            yield "case", f"cases {key} and {following} swapped", changed(type={**kind, "cases": swapped})
+
+
+def key_faults(attribute: dict[str, Any], changed: Changed) -> Iterator[Mutation]:
+    """Yield the faults in whether a field exists, where its bytes come from and end, and how often it is repeated."""
     if "if" in attribute:
         yield "condition", "if turned round", changed(**{"if": f"not ({attribute['if']})"})
         yield "condition", "if dropped", changed(**{"if": None})
@@ -155,8 +175,8 @@ def attribute_faults(  # noqa: C901 - one fault after the other
     if "size-eos" in attribute:
         yield "size", "size-eos: one byte", changed(**{"size-eos": None, "size": 1})
     if "terminator" in attribute:
-        for key in ("include", "consume", "eos-error"):
-            yield "terminator", f"{key} turned", changed(**{key: not attribute.get(key, key != "include")})
+        for key, default in (("include", False), ("consume", True), ("eos-error", True)):
+            yield "terminator", f"{key} turned", changed(**{key: not attribute.get(key, default)})
     repeat = attribute.get("repeat")
     if repeat == "until":
         turned = f"not ({attribute['repeat-until']})"
@@ -166,11 +186,10 @@ def attribute_faults(  # noqa: C901 - one fault after the other
         yield "repeat", "once", changed(repeat="expr", repeat_expr=1)
     if "encoding" in attribute:
         yield "encoding", "another encoding", changed(encoding="ISO-8859-1")
-    yield from bound_faults(attribute, changed)
 
 
-def bound_faults(attribute: dict[str, Any], changed: Any) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Yield the faults in what a field may hold."""
+def bound_faults(attribute: dict[str, Any], changed: Changed) -> Iterator[Mutation]:
+    """Yield the faults in what a field may hold: its fixed bytes (`contents`) and its rule (`valid`)."""
     contents = attribute.get("contents")
     if contents is not None:
         data = list(contents.encode()) if isinstance(contents, str) else contents
@@ -232,6 +251,7 @@ def type_faults(root: dict[str, Any], spec: dict[str, Any], path: tuple[str | in
     """Yield every mutant with a fault in a type or its contents; `path` leads to the type from the root."""
 
     def planted(where: tuple[str | int, ...], value: Any) -> dict[str, Any]:
+        """Return a copy of the whole specification with one value of this field replaced."""
         mutant = copy.deepcopy(root)
         inner: Any = mutant
         for step in (*path, *where[:-1]):
