@@ -110,7 +110,7 @@ def core_codes() -> dict[str, list[str]]:
 
 def _call_meaning(node: ast.Call) -> list[tuple[str, str]]:
     """Return the code and the message of a call such as `SomeError("message", code="EX-103")`."""
-    codes = [k.value.value for k in node.keywords if k.arg == "code" and isinstance(k.value, ast.Constant)]
+    codes = [one.value.value for one in node.keywords if one.arg == "code" and isinstance(one.value, ast.Constant)]
     if not codes or not re.fullmatch(r"EX-\d{3}", str(codes[0])) or not node.args:
         return []
     name = node.func.id if isinstance(node.func, ast.Name) else ""
@@ -118,7 +118,7 @@ def _call_meaning(node: ast.Call) -> list[tuple[str, str]]:
     if isinstance(message, ast.Constant):
         text = str(message.value)
     elif isinstance(message, ast.JoinedStr):
-        parts = (str(p.value) if isinstance(p, ast.Constant) else "..." for p in message.values)
+        parts = (str(part.value) if isinstance(part, ast.Constant) else "..." for part in message.values)
         text = "".join(parts)
     else:
         return []

@@ -283,9 +283,10 @@ def check_named(where: str, attribute: dict[str, Any]) -> Iterator[Problem]:
         if len(numbers) > 1:
             yield where, f"switches on the numbers {', '.join(map(str, numbers))}: give them an enumeration"
         return
-    number = isinstance(kind, str) and re.fullmatch(r"[us][1248](le|be)?|b\d+(le|be)?", kind)
+    is_integer = isinstance(kind, str) and re.fullmatch(r"[us][1248](le|be)?|b\d+(le|be)?", kind)
+    may_be_number = is_integer or "value" in attribute or kind in VARINTS
     found = dict.fromkeys(NAMED_NUMBER.findall(" ".join(str(attribute.get("doc", "")).split())))
-    if (number or "value" in attribute or kind in VARINTS) and "enum" not in attribute and len(found) > 1:
+    if may_be_number and "enum" not in attribute and len(found) > 1:
         yield where, f"its doc names the numbers {', '.join(found)}: give them an enumeration"
 
 
@@ -384,6 +385,7 @@ def all_types(loaded: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
 
     def add(spec: dict[str, Any], path: str) -> None:
+        """Add the types of a specification and those within them, by their full names."""
         for name, inner in spec.get("types", {}).items():
             found[f"{path}::{name}"] = inner
             add(inner, f"{path}::{name}")
@@ -415,6 +417,7 @@ def check_use(name: str, loaded: dict[str, dict[str, Any]], sections: set[str]) 
     ]
 
     def types(spec: dict[str, Any], path: str, where: str) -> Iterator[Problem]:
+        """Yield the types and enumerations below a specification that nothing uses."""
         for inner, content in spec.get("types", {}).items():
             full = f"{path}::{inner}"
             used = re.search(rf"\b{inner}\b", text) or full in sections or "-lint-ok" in content

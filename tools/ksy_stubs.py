@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 BASE = '''\
 """What the parsers in this folder have in common, for type checkers.  Written by `make generated`."""
@@ -36,8 +37,18 @@ class KaitaiStruct:
 HEAD = "# Written by `make generated` of the module beside it.\n"
 BASE_NAME = "_struct.pyi"
 
-Given = dict[str, list[tuple[ast.expr, bool, bool]]]
-"""What is assigned to each attribute of a class: the expression, whether one of a list, whether on a condition."""
+
+class Assigned(NamedTuple):
+    """`self.target = value`, or `self.target.append(value)` (`is_element`)."""
+
+    target: str
+    value: ast.expr
+    is_element: bool
+    on_condition: bool = False  # whether the attribute is None if a condition is not met
+
+
+Given = dict[str, list[Assigned]]
+"""What is assigned to each attribute of a class."""
 
 
 def stubs(modules: Mapping[str, str]) -> dict[str, str]:
@@ -83,10 +94,13 @@ def _attributes(node: ast.ClassDef) -> Given:
         if isinstance(function, ast.FunctionDef) and function.name not in ("_fetch_instances", "_write"):
             is_instance = any(isinstance(one, ast.Name) and one.id == "property" for one in function.decorator_list)
             for statement, on_condition in _statements(function.body, conditional=False):
-                target, value, element = _assigned(statement)
-                name = target.removeprefix("_m_")
-                if value is not None and (is_instance == (name != target)) and not name.startswith("_"):
-                    found.setdefault(name, []).append((value, element, on_condition and is_instance))
+                assigned = _assigned(statement)
+                if assigned is None:
+                    continue
+                name = assigned.target.removeprefix("_m_")  # which the attributes of instances have
+                if is_instance == (name != assigned.target) and not name.startswith("_"):
+                    assigned = assigned._replace(on_condition=on_condition and is_instance)
+                    found.setdefault(name, []).append(assigned)
     return found
 
 
@@ -99,18 +113,19 @@ def _statements(body: list[ast.stmt], *, conditional: bool) -> Iterator[tuple[as
             yield from _statements(getattr(statement, part, []), conditional=inside)
 
 
-def _assigned(statement: ast.stmt) -> tuple[str, ast.expr | None, bool]:
-    """The attribute of `self` that a statement assigns or appends to, and what."""
-    if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
-        target = statement.targets[0]
-        if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == "self":
-            return target.attr, None if isinstance(statement.value, ast.List) else statement.value, False
-    call = statement.value if isinstance(statement, ast.Expr) else None
-    if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "append":
-        held = call.func.value
-        if isinstance(held, ast.Attribute) and isinstance(held.value, ast.Name) and held.value.id == "self":
-            return held.attr, call.args[0], True
-    return "", None, False
+def _assigned(statement: ast.stmt) -> Assigned | None:
+    """What a statement assigns or appends to an attribute of `self`; None for all other statements."""
+    match statement:
+        case ast.Assign(targets=[ast.Attribute(value=ast.Name(id="self"), attr=target)], value=value):
+            return None if isinstance(value, ast.List) else Assigned(target, value, False)  # its elements follow
+        case ast.Expr(
+            ast.Call(
+                func=ast.Attribute(value=ast.Attribute(value=ast.Name(id="self"), attr=target), attr="append"),
+                args=[value, *_],
+            )
+        ):
+            return Assigned(target, value, True)
+    return None
 
 
 def _stub(node: ast.ClassDef, path: str, known: Mapping[str, Given], indent: str) -> list[str]:
@@ -146,12 +161,12 @@ class _Inference:
             return "Any"
         self._asked.add((path, name))
         given = self._known[path][name]
-        types = {self.of(value, path) for value, _, _ in given}
+        types = {self.of(one.value, path) for one in given}
         self._asked.discard((path, name))
         joined = "Any" if "Any" in types else " | ".join(sorted(types))
-        if any(element for _, element, _ in given):
+        if any(one.is_element for one in given):
             joined = f"list[{joined}]"
-        optional = joined != "Any" and any(condition for _, _, condition in given)
+        optional = joined != "Any" and any(one.on_condition for one in given)
         return f"{joined} | None" if optional else joined
 
     def of(self, node: ast.expr, path: str) -> str:
@@ -175,7 +190,8 @@ class _Inference:
                 return self.attribute(self.of(node.value, path).removesuffix(" | None"), node.attr)
             case ast.Subscript():
                 held = self.of(node.value, path)
-                return held[5:-1] if held.startswith("list[") and held.endswith("]") else "Any"
+                is_list = held.startswith("list[") and held.endswith("]")
+                return held.removeprefix("list[").removesuffix("]") if is_list else "Any"
             case ast.Call():
                 return self._call(node, path)
         return "Any"

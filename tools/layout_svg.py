@@ -28,6 +28,12 @@ MOST_BOXES = 16  # of a picture
 MOST_ROWS = 14  # of a box
 WIDTH, ROW, COLUMN, GAP, MARGIN = 300, 19, 380, 22, 12
 """Pixels: width of a box, height of a row, distance of columns, space between boxes, and around them all."""
+TITLE_LEFT, SIZE_LEFT, NAME_LEFT, TYPE_LEFT = 8, 8, 76, 200
+"""Pixels from the left of a box to its title, and to the columns of a row: size, name and type of a field."""
+TITLE_ROOM, SIZE_ROOM, NAME_ROOM, TYPE_ROOM = 38, 9, 17, 13
+"""Characters that fit into these."""
+TITLE_BASE, ROW_BASE, LINE_START, LINE_END = 15, 17, 13, 10
+"""Pixels from the top of a row to the base line of its text, to where a line begins, and to where one ends."""
 SIZES = {"1": 1, "2": 2, "4": 4, "8": 8}  # bytes, by the digit in u2, s4, f8 ...
 STYLE = (
     "text{font:12px ui-monospace,Menlo,Consolas,monospace;fill:#1c1e21}.t{font-weight:600}.d{fill:#6b7178}"
@@ -140,19 +146,19 @@ def draw(schema: str) -> str:
             if name not in made or made[name] is box:
                 continue
             target = made[name]
-            x, y = box.x + WIDTH, box.y + ROW * (row + 1) + 13
+            x, y = box.x + WIDTH, box.y + ROW * (row + 1) + LINE_START
+            end = target.y + LINE_END
             if target.x > box.x:
                 bend = (x + target.x) // 2
-                out.append(
-                    f'<path class="line" d="M{x} {y}C{bend} {y} {bend} {target.y + 10} {target.x} {target.y + 10}"/>'
-                )
+                out.append(f'<path class="line" d="M{x} {y}C{bend} {y} {bend} {end} {target.x} {end}"/>')
     for box in made.values():
         out.append(f'<rect class="box" x="{box.x}" y="{box.y}" width="{WIDTH}" height="{box.height}" rx="4"/>')
         out.append(f'<rect class="head" x="{box.x}" y="{box.y}" width="{WIDTH}" height="{ROW + 2}" rx="4"/>')
-        out.append(f'<text class="t" x="{box.x + 8}" y="{box.y + 15}">{_fit(box.title, 38)}</text>')
+        title = _fit(box.title, TITLE_ROOM)
+        out.append(f'<text class="t" x="{box.x + TITLE_LEFT}" y="{box.y + TITLE_BASE}">{title}</text>')
         for number, (size, name, kind) in enumerate(box.rows, 1):
-            y = box.y + ROW * number + 17
-            out.append(f'<text class="d" x="{box.x + 8}" y="{y}">{_fit(size, 9)}</text>')
-            out.append(f'<text x="{box.x + 76}" y="{y}">{_fit(name, 17)}</text>')
-            out.append(f'<text class="d" x="{box.x + 200}" y="{y}">{_fit(kind, 13)}</text>')
+            y = box.y + ROW * number + ROW_BASE
+            out.append(f'<text class="d" x="{box.x + SIZE_LEFT}" y="{y}">{_fit(size, SIZE_ROOM)}</text>')
+            out.append(f'<text x="{box.x + NAME_LEFT}" y="{y}">{_fit(name, NAME_ROOM)}</text>')
+            out.append(f'<text class="d" x="{box.x + TYPE_LEFT}" y="{y}">{_fit(kind, TYPE_ROOM)}</text>')
     return "\n".join([*out, "</svg>", ""])

@@ -81,6 +81,7 @@ class _Finder:
         ast.fix_missing_locations(ast.copy_location(new, old))
 
         def edit() -> None:
+            """Put the changed expression into the tree."""
             if index is None:
                 setattr(owner, field, new)
             else:
@@ -108,6 +109,7 @@ class _Finder:
         """Add the mutants of one statement: without it, with another jump or no result, and those of what is in it."""
 
         def instead(new: ast.stmt, change: str) -> None:
+            """Offer a mutant that has another statement here."""
             ast.copy_location(new, one)
             ast.fix_missing_locations(new)
 

@@ -117,6 +117,16 @@ def equivalents() -> dict[str, dict[str, str]]:
 # Children
 
 
+PASSED, FAILED, ELSEWHERE = 0, 1, 2
+"""Exit status of a child that ran the tests against a mutant; the last: the mutant needs a process of its own."""
+
+RAISED = 70
+"""Exit status of a child whose work raised an exception."""
+
+POLL = 0.002
+"""Seconds between two looks at the children."""
+
+
 def in_children(
     tasks: Iterable[Any], work: Callable[[Any], int], jobs: int, wall: float = WALL
 ) -> Iterator[tuple[Any, int]]:
@@ -129,7 +139,7 @@ def in_children(
             sys.stdout.flush()
             pid = os.fork()
             if pid == 0:
-                status = 70  # if `work` raises
+                status = RAISED
                 try:
                     status = work(task)
                 finally:
@@ -137,7 +147,7 @@ def in_children(
             running[pid] = task, time.monotonic()
         pid, status = os.waitpid(-1, os.WNOHANG)
         if pid == 0:
-            time.sleep(0.002)
+            time.sleep(POLL)
             for late, (_, since) in running.items():
                 if time.monotonic() - since > wall:
                     os.kill(late, signal.SIGKILL)
@@ -277,11 +287,11 @@ class Test:
 
 @dataclass
 class Verdict:
-    """What the tests say about a mutant, and which were asked."""
+    """What the tests say about a mutant."""
 
     outcome: Outcome
-    again: bool
-    tests: list[str]
+    again: bool  # whether they have to be run once more, in a process that has not imported the module (`retry`)
+    tests: list[str]  # the tests that were asked
 
 
 class Experiment:
@@ -346,7 +356,8 @@ class Experiment:
         cover = coverage.Coverage(data_file=None, include=list(paths.values()), config_file=False)
         signal.signal(signal.SIGPROF, _give_up)
         cover.start()
-        found: dict[str, tuple[float, bool, dict[str, set[int]]]] = {}
+        lines: dict[str, dict[str, set[int]]] = {}  # of each test, by module
+        found: dict[str, tuple[float, bool, dict[str, set[int]]]] = {}  # `seconds`, `usable` and `lines` of a `Test`
         for number, test in enumerate(tests):
             cover.switch_context(test.item.nodeid)
             start = time.process_time()
@@ -356,13 +367,14 @@ class Experiment:
             except TooSlowError:
                 fine = False
             signal.setitimer(signal.ITIMER_PROF, 0)
-            found[test.item.nodeid] = time.process_time() - start, fine, {}
+            lines[test.item.nodeid] = {}
+            found[test.item.nodeid] = time.process_time() - start, fine, lines[test.item.nodeid]
         cover.stop()
         for name, path in paths.items():
             for line, contexts in cover.get_data().contexts_by_lineno(path).items():
                 for context in contexts:
                     if context:
-                        found[context][2].setdefault(name, set()).add(line)
+                        lines[context].setdefault(name, set()).add(line)
         kept.write_bytes(pickle.dumps(found))
         return 0
 
@@ -386,16 +398,16 @@ class Experiment:
         killers.touch()
 
         def work(task: tuple[Mutant, list[int]]) -> int:
-            """Return 1 if a test fails with the mutant, 0 if none does, 2 if it needs a process of its own."""
+            """Return `FAILED` if a test fails with the mutant, `PASSED` if none does, or `ELSEWHERE`."""
             mutant, tests = task
             settle(session)
             code = compile(mutant.module(), str(path_of(name)), "exec", dont_inherit=True)
             try:
                 transplant(module, code)
             except CannotTransplantError:
-                return 2
+                return ELSEWHERE
             except Exception:  # any error on import kills the mutant
-                return 1
+                return FAILED
             failed_last = {*struct.unpack(f"<{len(self.killers) // 4}I", self.killers)}
             ordered = sorted(tests, key=lambda number: number not in failed_last)
             for place, number in enumerate(ordered):
@@ -405,13 +417,14 @@ class Experiment:
                 if not passes(test.item, following):
                     with killers.open("ab") as file:
                         file.write(number.to_bytes(4, "little"))
-                    return 1
-            return 0
+                    return FAILED
+            return PASSED
 
         for (mutant, tests), status in in_children(mutants, work, self.jobs):
             self.killers = killers.read_bytes()[-16:]
-            again = status == 2 or (status == 0 and any(line in early for line in range(mutant.first, mutant.last + 1)))
-            outcome = Outcome.SURVIVED if status in (0, 2) else Outcome.KILLED
+            runs_on_import = any(line in early for line in range(mutant.first, mutant.last + 1))
+            again = status == ELSEWHERE or (status == PASSED and runs_on_import)
+            outcome = Outcome.SURVIVED if status in (PASSED, ELSEWHERE) else Outcome.KILLED
             self.found[name][mutant.name] = Verdict(
                 outcome, again, [self.tests[number].item.nodeid for number in tests]
             )
@@ -451,6 +464,7 @@ class Experiment:
         near = self._near(name, mutant)
 
         def late(number: int) -> tuple[bool, bool, bool, float]:
+            """Return the sort key of a test: likely to notice the mutant first, then the faster ones."""
             test = self.tests[number]
             return number not in near, name not in test.lines, not test.is_golden, test.seconds
 
@@ -479,6 +493,7 @@ def _lines_of_import(module: types.ModuleType, source: str) -> set[int]:
     lines: set[int] = set()
 
     def trace(frame: types.FrameType, event: str, argument: Any) -> Any:
+        """Note the lines of the module that run, as `sys.settrace` calls this."""
         if frame.f_code.co_filename != path:
             return None
         lines.add(frame.f_lineno)
@@ -526,7 +541,7 @@ def examine_format(folder: str, names: list[str], jobs: int, again: bool, budget
 
 
 def retry(name: str, mutant: str, tests: list[str]) -> int:
-    """Try a mutant in a process that has not imported exhume."""
+    """Try a mutant in a process that has not imported exhume; return `PASSED` or `FAILED`."""
     import pytest
 
     path, dotted = str(path_of(name)), f"exhume.formats.{name.replace('/', '.')}"
@@ -540,7 +555,7 @@ def retry(name: str, mutant: str, tests: list[str]) -> int:
     for descriptor in (1, 2):
         os.dup2(null, descriptor)
     base = f"--basetemp={scratch()}/{os.getpid()}"
-    return 0 if pytest.main([*PYTEST, base, *tests]) == 0 else 1
+    return PASSED if pytest.main([*PYTEST, base, *tests]) == 0 else FAILED
 
 
 def examine(names: list[str], jobs: int, again: bool, budget: float) -> dict[str, dict[str, Verdict]]:
@@ -554,9 +569,20 @@ def examine(names: list[str], jobs: int, again: bool, budget: float) -> dict[str
         if status != 0:
             raise SystemExit(f"mutation: the run for {folder} ended with status {status}")
         found |= pickle.loads(output.read_bytes())
-    doubtful = [(name, mutant, v) for name, each in found.items() for mutant, v in each.items() if v.again]
-    for (_, _, verdict), status in in_children(doubtful, lambda one: retry(one[0], one[1], one[2].tests), jobs):
-        verdict.outcome = Outcome.SURVIVED if status == 0 else Outcome.KILLED
+    doubtful = [
+        (name, mutant, verdict)
+        for name, verdicts in found.items()
+        for mutant, verdict in verdicts.items()
+        if verdict.again
+    ]
+
+    def try_again(task: tuple[str, str, Verdict]) -> int:
+        """Return the status of the tests that were asked about a doubtful mutant."""
+        name, mutant, verdict = task
+        return retry(name, mutant, verdict.tests)
+
+    for (_, _, verdict), status in in_children(doubtful, try_again, jobs):
+        verdict.outcome = Outcome.SURVIVED if status == PASSED else Outcome.KILLED
     return found
 
 
@@ -565,7 +591,7 @@ def run_long(work: Callable[[], int]) -> int:
     sys.stdout.flush()
     pid = os.fork()
     if pid == 0:
-        status = 70
+        status = RAISED
         try:
             status = work()
         except BaseException:

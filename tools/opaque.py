@@ -23,6 +23,7 @@ from exhume.engines.recode import recode
 from exhume.errors import ExhumeError, Span
 from exhume.layout.schema import Explainer
 from exhume.layout.trees import Field
+from exhume.tuples import NamedTuple
 from tools import blocks, nodejs
 
 SAMPLES = nodejs.ROOT / "tests" / "samples"
@@ -105,13 +106,21 @@ def _says_something(field: Field) -> bool:
     return field.checksum != "" or "padding" in field.name or "reserved" in field.name or field.name == "magic"
 
 
-def measure() -> dict[str, tuple[Counter[str], int]]:
-    """Opaque bytes by field, and all bytes, by row of the table."""
-    found: dict[str, tuple[Counter[str], int]] = defaultdict(lambda: (Counter(), 0))
+class Row(NamedTuple):
+    """What a row of the table counts: opaque bytes by field, and all bytes."""
 
-    def add(row: str, schema: str, data: bytes) -> None:
-        fields, all = found[row]
-        found[row] = fields + opaque(schema, data), all + len(data)
+    fields: Counter[str]
+    total: int
+
+
+def measure() -> dict[str, Row]:
+    """Return the rows of the table by their names."""
+    found: dict[str, Row] = defaultdict(lambda: Row(Counter(), 0))
+
+    def add(name: str, schema: str, data: bytes) -> None:
+        """Add the opaque bytes and all bytes of a structure to a row of the table."""
+        before = found[name]
+        found[name] = Row(before.fields + opaque(schema, data), before.total + len(data))
 
     with tempfile.TemporaryDirectory(prefix="exhume-opaque-") as scratch:
         for format, kinds in FILES.items():
@@ -128,16 +137,17 @@ def measure() -> dict[str, tuple[Counter[str], int]]:
     return dict(found)
 
 
-def table(found: dict[str, tuple[Counter[str], int]]) -> str:
+def table(found: dict[str, Row]) -> str:
     """The measure as a table, and what is opaque as another."""
     lines = ["| format | bytes | opaque | share |", "| --- | ---: | ---: | ---: |"]
-    for row, (fields, all) in found.items():
-        if all:
-            lines.append(f"| {row} | {all:,} | {fields.total():,} | {fields.total() / all:.1%} |")
+    for name, row in found.items():
+        if row.total:
+            opaque_bytes = row.fields.total()
+            lines.append(f"| {name} | {row.total:,} | {opaque_bytes:,} | {opaque_bytes / row.total:.1%} |")
     lines += ["", "| what is opaque | bytes | stored | why |", "| --- | ---: | ---: | --- |"]
     plain, stored = (
-        sum((fields for row, (fields, _) in found.items() if row.endswith(", stored") is kept), Counter[str]())
-        for kept in (False, True)
+        sum((row.fields for name, row in found.items() if name.endswith(", stored") is is_stored), Counter[str]())
+        for is_stored in (False, True)
     )
     for path in sorted(plain | stored):
         lines.append(f"| `{path}` | {plain[path]:,} | {stored[path]:,} | {REASONS.get(path, 'unknown')} |")
@@ -154,7 +164,7 @@ def main(argv: list[str] | None = None) -> int:
     print(text)
     if options.write:
         blocks.write_block("spec-driven.md", "opaque", text)
-    return 1 if any(path not in REASONS for fields, _ in found.values() for path in fields) else 0
+    return 1 if any(path not in REASONS for row in found.values() for path in row.fields) else 0
 
 
 if __name__ == "__main__":

@@ -169,6 +169,7 @@ def _names(file: Path, source: str) -> Iterator[Found]:
 
 @functools.cache
 def _rules() -> list[tuple[re.Pattern[str], str]]:
+    """Return the patterns of words to avoid, each with what to write instead."""
     words = ((pattern.replace(" ", r"\s+"), instead) for pattern, instead in RULES.items())
     return [(re.compile(rf"(?<![\w-])(?:{pattern})(?!\w)", re.IGNORECASE), instead) for pattern, instead in words]
 
@@ -187,11 +188,11 @@ def _prose(suffix: str, source: str) -> Iterator[tuple[int, str]]:
 def _python(source: str) -> Iterator[tuple[int, str]]:
     """Docstrings, messages, help and comments of Python."""
     for node in ast.walk(ast.parse(source)):
-        given: list[ast.expr] = [node.value] if isinstance(node, ast.Expr) else []
+        texts: list[ast.expr] = [node.value] if isinstance(node, ast.Expr) else []  # a docstring
         if isinstance(node, ast.Call) and MESSAGE.search(ast.unparse(node.func)):
-            given = [*node.args, *(one.value for one in node.keywords if one.arg in ("help", "hint", "reason"))]
-        for one in given:
-            for part in one.values if isinstance(one, ast.JoinedStr) else [one]:
+            texts = [*node.args, *(one.value for one in node.keywords if one.arg in ("help", "hint", "reason"))]
+        for text in texts:
+            for part in text.values if isinstance(text, ast.JoinedStr) else [text]:
                 if isinstance(part, ast.Constant) and isinstance(part.value, str):
                     yield part.lineno, part.value
     for token in tokenize.generate_tokens(io.StringIO(source).readline):

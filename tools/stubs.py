@@ -80,6 +80,7 @@ class Stub:
                 return ast.Name(name)
 
             def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+                """Leave the strings of a `Literal` alone."""
                 if isinstance(node.value, ast.Name) and node.value.id == "Literal":
                     stub.imports.add(("typing", "Literal"))
                     return node  # Its strings are values, not names

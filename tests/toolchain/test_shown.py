@@ -38,7 +38,7 @@ def test_what_is_left_as_bytes_has_a_reason() -> None:
         assert set(opaque.opaque(schema, path.read_bytes())) <= set(opaque.REASONS), path
     found = opaque.opaque("caf", b"what nobody describes" + b"{}" + b"\2\0\0\0")
     assert found == {"caf.data": 21}
-    assert "| `caf.data` | 21 | 0 | the contents" in opaque.table({"CAF": (found, 27)})
+    assert "| `caf.data` | 21 | 0 | the contents" in opaque.table({"CAF": opaque.Row(found, 27)})
 
 
 def test_columns_of_a_stream_of_several_stored_blocks_are_read_by_their_keys(tmp_path: Path) -> None:
