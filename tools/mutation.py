@@ -124,7 +124,7 @@ RAISED = 70
 """Exit status of a child whose work raised an exception."""
 
 POLL = 0.002
-"""Seconds between two looks at the children."""
+"""Seconds to wait before the children are examined again."""
 
 
 def in_children(

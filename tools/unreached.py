@@ -65,7 +65,7 @@ def unreached(source: str, lines: set[int]) -> Iterator[tuple[str, int]]:
     for function in ast.walk(ast.parse(source)):
         if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
             continue
-        # Without docstrings, which are no lines that run.
+        # Without docstrings, as these do not run.
         body = [node for node in function.body if not isinstance(getattr(node, "value", None), ast.Constant)]
         did_run = bool(body) and body[0].lineno in lines
         if did_run:

@@ -123,10 +123,10 @@ _LZ4_REACH = (1 << 16) - 1
 """Bytes that a block of LZ4 can refer back."""
 
 _LZ4_MORE = 15
-"""The largest number of literals in a token of LZ4; it says that bytes after the token are added to it."""
+"""The largest number of literals in a token of LZ4: bytes after the token are added to it."""
 
 _LZ4_MORE_BYTES = 255
-"""The largest value of such a byte; it says that another one follows."""
+"""The largest value of such a byte: another one follows it."""
 
 
 def primed_lz4(dictionary: bytes) -> Decoder:

@@ -120,7 +120,7 @@ class Run(Sequence[Section], ABC):
         return self._count
 
     def __getitem__(self, at: Any) -> Any:
-        """Return the section at an index, or those of a slice; each is made anew."""
+        """Return the section at an index, or those of a slice; each is made again."""
         chosen = range(len(self))[at]
         return self._make(chosen) if isinstance(chosen, int) else list(map(self._make, chosen))
 

@@ -109,7 +109,7 @@ class StreamArchive(ClpSArchive):
 
     @property
     def known_tree(self) -> SchemaTree:
-        """Schema tree with the keys of the other parts of the stream as well, any of which a query may name."""
+        """Schema tree with the keys of the other parts of the stream as well: a query may name any of them."""
         self._known.complete()
         return self._known.added_to(self.schema_tree)
 

@@ -297,7 +297,7 @@ class PooledSource(Source):
         return self._cost
 
     def will_read(self, start: int, stop: int) -> None:
-        """Announce a read of the file, so that a remote store can be asked for it early."""
+        """Announce a read of the file, so that a remote store can fetch it early."""
         if self._cost.wait:  # a local file need not be opened for that
             self._pool.will_read(self._file, start, stop)
 

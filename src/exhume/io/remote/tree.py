@@ -265,7 +265,7 @@ class FsspecTree(Tree):
         self.source(name).read_up_to(0, 1)
 
     def _read_tail(self, name: str) -> None:
-        """Read the last bytes of a file, of which the size is learned as well."""
+        """Read the last bytes of a file, and learn its size by that request."""
         source = self._open(name, tail_first=True)
         source.read_up_to(source.size - 1, 1)
 

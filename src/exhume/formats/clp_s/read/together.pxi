@@ -205,7 +205,7 @@ cdef class ClpsTables:
         free(self.key_ends)
         free(self.keys.data)
 
-    # Each `supply_...` takes what was read from a dictionary, and completes with it the operations that `_value` copies
+    # Each `supply_...` takes the entries of a dictionary, and completes with them the operations that `_value` copies
     # for columns of some types.  `render` and `check` return `S_VARIABLES` and so on when they need it.
     def supply_variables(self, ClpsStrings raw not None, ClpsStrings escaped not None):
         """Take the variable dictionary, as it is stored and as it is printed in JSON strings."""

@@ -168,7 +168,7 @@ class KernelTables:
         columns = (entries.stream_ids, entries.starts, entries.ends, counts)
         places = zip(*(islice(column, self._first, self._stop) for column in columns), strict=True)
         for index, (stream, start, end, count) in enumerate(places, self._first):
-            # Of a damaged or too large stream, too large itself, or without bytes: code that reports damage reads it.
+            # In a damaged or too large stream, too large itself, or without bytes: code that reports damage reads it.
             reads_stream = stream < len(is_held) and is_held[stream]
             is_alone = not reads_stream or end - start > size or count > rows or end == start
             if is_alone:
