@@ -609,12 +609,38 @@ def test_values_that_cannot_be_computed_are_named(compiled: Any, tmp_path: Path,
 def test_elements_that_take_nothing_do_not_fill_the_memory(compiled: Any) -> None:
     types = "types: {t: {instances: {x: {value: 1}}}}"
     eos = compiled(f"meta: {{id: one}}\nseq: [{{id: a, type: t, repeat: eos}}]\n{types}")
-    with pytest.raises(StructureError, match="expected elements that take bytes, found one that takes none"):
+    with pytest.raises(LimitExceededError, match="expected elements that take bytes, found more than 16384 that take"):
         eos.read(b"x")
     many = f"meta: {{id: one}}\nseq: [{{id: n, type: u8le}}, {{id: a, type: t, repeat: expr, repeat-expr: n}}]\n{types}"
     assert len(compiled(many).read((3).to_bytes(8, "little")).a) == 3
-    with pytest.raises(StructureError, match="found 16384 that take none"):
-        compiled(many).read(b"\xff" * 8)
+    assert len(compiled(many).read((1 << 14).to_bytes(8, "little")).a) == 1 << 14
+    for read in (compiled(many).read, lambda data: list(compiled(many).batches(data, "a"))):
+        with pytest.raises(LimitExceededError, match=r"field a\[16384\]: .* found more than 16384 that take none"):
+            read(b"\xff" * 8)
+
+
+EMPTY_ONES = """
+meta: {id: one, endian: le}
+seq:
+  - {id: n, type: u2}
+  - {id: lens, type: u1, repeat: expr, repeat-expr: n}
+  - {id: blobs, FIELD, repeat: REPEAT}
+types: {t: {params: [{id: len, type: u1}], seq: [{id: data, size: len}]}}
+"""
+
+
+@pytest.mark.parametrize("field", ["size: 'lens[_index]'", "type: 't(lens[_index])'"])
+@pytest.mark.parametrize("repeat", ["eos", "expr, repeat-expr: n", "until, repeat-until: _io.eof"])
+def test_a_list_of_any_length_may_have_elements_without_bytes(compiled: Any, field: str, repeat: str) -> None:
+    specification = compiled(EMPTY_ONES.replace("FIELD", field).replace("REPEAT", repeat))
+    many, empty = 17_000, (0, 5, 16_800)
+    lens = bytes(index not in empty for index in range(many))
+    data = many.to_bytes(2, "little") + lens + b"x" * sum(lens)
+    sizes = [len(one if isinstance(one, bytes) else one.data) for one in specification.read(data).blobs]
+    assert bytes(sizes) == lens
+    assert len(specification.traced(data)[0].blobs) == many
+    rows = [row for batch in specification.batches(data, "blobs") for row in batch.to_pylist()]
+    assert [len(next(iter(row.values()))) for row in rows] == sizes
 
 
 def test_parameters_are_given_in_order(compiled: Any) -> None:

@@ -55,8 +55,8 @@ HELPERS = frozenset({
 _KNOWN = BUILTINS | HELPERS | ANNOTATIONS
 
 METHODS = frozenset((
-    "add", "add_rows", "append", "begin", "decode", "find", "from_bytes", "hold", "is_eof", "over", "pos", "rstrip",
-    "size", "spent", "with_traceback", "within",
+    "add", "add_rows", "append", "begin", "decode", "endless", "find", "from_bytes", "hold", "is_eof", "over", "pos",
+    "rstrip", "size", "spent", "with_traceback", "within",
 ))  # fmt: skip
 """Methods that generated code may call, of any object."""
 

@@ -117,14 +117,14 @@ class Paused(Exception):  # noqa: N818 - nothing is wrong
         """
         assert self.element is not None
         held: list[Any] = []
-        start = at
+        start, empty = at, 0  # where the batch starts; number of elements without bytes, which might repeat without end
         while self._continues(at, index):
             before = at  # end of the elements in `held`
             try:
                 one, at = self.element(at, index, self.run)
-                # Elements without bytes would repeat without end.
-                if at == before and (index >= refusal.EMPTY or (self.many is None and self.last is None)):
-                    raise LayoutError("", at, at, "elements that take bytes", "one that takes none")
+                empty += at == before
+                if empty > refusal.EMPTY:
+                    raise self.run.endless("", at)
                 held.append(one)
                 is_last = self.last is not None and self.last(one, index, at)
             except LayoutError as error:

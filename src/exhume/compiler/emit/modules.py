@@ -29,7 +29,6 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Mapping
 
-from exhume.compiler import refusal
 from exhume.compiler.emit.classes import ClassEmitter
 from exhume.compiler.emit.columns import scan_text
 from exhume.compiler.emit.ends import ends_text
@@ -155,6 +154,7 @@ class TracedStatements(Statements):
         else:
             opening = "while at < end:" if field.repeat == "eos" else "while True:"
         # Read each element by the fast reader, and note its place.
+        lines.add("empty = 0")
         with lines.block(opening):
             weigh = self.step(path='""', least=0)
             lines.add("before = at")
@@ -163,12 +163,9 @@ class TracedStatements(Statements):
             # Read the element again in the way that keeps its parts, so that the error has them.
             with lines.block("except FAILURES:"):
                 lines.add(f"{into}.begin(before)", f"one, at = element(before, len({into}), run)")
-            # Elements without bytes would repeat without end.
-            most = "" if field.repeat == "eos" else f" and len({into}) >= {refusal.EMPTY}"
-            found = f"{refusal.EMPTY} that take none" if most else "one that takes none"
-            with lines.block(f"if at == before{most}:"):
+            with lines.block("if at == before:"):
                 lines.add(f"{into}.begin(at)")
-                lines.add(f'raise LayoutError("", at, at, "elements that take bytes", "{found}")')
+                self.count_empty('""')
             lines.add(f"{into}.add(before, at{', one' if holds else ''})")
             if field.repeat == "until":
                 self.item, self.index = ("one", field.value_kind), f"len({into}) - 1"

@@ -2,7 +2,8 @@
 
 Names in the emitted code: `view` (bytes), `at` (position), `end` (end of the stream), `bit` (position in bits, while
 bits are read), `one` (an element of a list), `run` (the budget of steps and memory that readers of third-party
-specifications, `foreign`, take from), `many` (number of elements), `turn` (number of passes of a loop).
+specifications, `foreign`, take from), `many` (number of elements), `turn` (number of passes of a loop), `empty` (number
+of elements that took no bytes).
 """
 
 from __future__ import annotations
@@ -167,6 +168,8 @@ class Statements(SingleValue):
         self.index = "turn" if skips else f"len({into})"
         if skips:
             lines.add("turn = 0")
+        if self._may_be_empty(field):
+            lines.add("empty = 0")
         together = self._fill(field, into)
         if field.repeat == "eos":
             with lines.block("while bit < end * 8:" if self.loose or self.counts else "while at < end:"):
@@ -228,11 +231,7 @@ class Statements(SingleValue):
         With `skips`, an element may be None, which is not appended: `turn` counts the passes then. `nested`: the loop
         adds the element's path to errors.
         """
-        lines = self.lines
-        moves = self.counts or self.loose or "process" in field.raw or bool(self.type.root.model.drifting)
-        # Elements without bytes might repeat without end; `moves`: even numbers may be read from no new bytes.  At most
-        # `refusal.EMPTY` such elements are accepted, none in a list up to the end of the stream.
-        empty = self.foreign and not isinstance(field.value_kind, (Integer, Bits)) and (moves or not takes_bytes(field))
+        lines, empty = self.lines, self._may_be_empty(field)
         place = "bit" if self.loose or self.counts else "at"
         own = '""' if nested else path
         weigh = self.step(path=own, least=0 if nested else 1) if self.foreign else None  # a structure counts itself
@@ -241,11 +240,8 @@ class Statements(SingleValue):
         self.begin_one(field)
         self._read_valid_raw(field, path, nested)
         if empty:
-            counted = "turn" if skips else f"len({into})"
-            many = "" if field.repeat == "eos" else f" and {counted} >= {refusal.EMPTY}"
-            found = f"{refusal.EMPTY} that take none" if many else "one that takes none"
-            with lines.block(f"if {place} == before{many}:"):
-                lines.add(f'raise LayoutError({own}, at, at, "elements that take bytes", "{found}")')
+            with lines.block(f"if {place} == before:"):
+                self.count_empty(own)
         if not skips:
             lines.add(f"{into}.append(one)")
             self.end_one(field)
@@ -259,6 +255,18 @@ class Statements(SingleValue):
                     self.drop_one(field)
         if weigh is not None:
             weigh()
+
+    def _may_be_empty(self, field: Field) -> bool:
+        """Return whether elements of a list may take no bytes, so that they might repeat without end."""
+        # `moves`: even numbers may be read from no new bytes.
+        moves = self.counts or self.loose or "process" in field.raw or bool(self.type.root.model.drifting)
+        return self.foreign and not isinstance(field.value_kind, (Integer, Bits)) and (moves or not takes_bytes(field))
+
+    def count_empty(self, path: str) -> None:
+        """Emit statements that count an element without bytes (`empty`), and raise after `refusal.EMPTY` of them."""
+        self.lines.add("empty += 1")
+        with self.lines.block(f"if empty > {refusal.EMPTY}:"):
+            self.lines.add(f"raise run.endless({path}, at)")
 
     def _columns(self, field: Field, into: str) -> bool:
         """Emit statements that read structures as columns (`-columns`), `rows = scan_row(view, at, end, count)`.

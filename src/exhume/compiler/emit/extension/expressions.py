@@ -44,7 +44,10 @@ PUBLIC = {"at", "base", "end", "left"}
 """Attributes of a stream that are positions."""
 BUDGETS = {"held", "most", "size", "steps"}
 """Attributes of a `Run`, the budgets of a reading."""
-METHODS = frozenset("append find from_bytes hold is_eof over pos rstrip size spent with_traceback within".split())  # noqa: SIM905
+METHODS = frozenset((
+    "append", "endless", "find", "from_bytes", "hold", "is_eof", "over", "pos", "rstrip", "size", "spent",
+    "with_traceback", "within",
+))  # fmt: skip
 """Methods that have the same name in Cython: of the classes that readers share, and of Python."""
 SMALL = 1 << 31
 """Integers below this are written as they are; larger ones with a type, as C would take them for `int`."""

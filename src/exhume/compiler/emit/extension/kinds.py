@@ -39,7 +39,7 @@ MOST = 62
 """Most bits of a number that is computed in machine words; larger ones are Python objects."""
 PLACE = 58
 """Bits of a position in the data."""
-PLACES = frozenset(("at", "end", "stop", "begin", "before", "base", "start", "first", "resume", "turn"))
+PLACES = frozenset(("at", "end", "stop", "begin", "before", "base", "start", "first", "resume", "turn", "empty"))
 """Variables of readers that are positions in the data, sizes, or counts."""
 BITS = 61
 """Bits of a position in the data that is counted in bits: 8 times as large."""

@@ -345,6 +345,10 @@ cdef class Run:
         most = <HELD> + <HELD_PER_BYTE> * self.size
         return budget_error(path, at, at, f"at most {most} bytes that are copied, decoded or made", "more")
 
+    def endless(self, path="", at=0):
+        """The error for a list with too many elements that take no bytes."""
+        return budget_error(path, at, at, "elements that take bytes", "more than <EMPTY> that take none")
+
 
 @cython.final
 @cython.freelist(256)

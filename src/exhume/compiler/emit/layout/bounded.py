@@ -85,6 +85,10 @@ class Run:
         most = <HELD> + <HELD_PER_BYTE> * self.size
         return BudgetError(path, at, at, f"at most {most} bytes that are copied, decoded or made", "more")
 
+    def endless(self, path: str = "", at: int = 0) -> BudgetError:
+        """Return the error for a list with too many elements that take no bytes, which might never end."""
+        return BudgetError(path, at, at, "elements that take bytes", "more than <EMPTY> that take none")
+
 
 def weighed(run: Run, value: Any, times: int = 1) -> Any:
     """Charge `times` the length of a value that is about to be examined completely, and return the value."""
