@@ -619,6 +619,21 @@ def test_elements_that_take_nothing_do_not_fill_the_memory(compiled: Any) -> Non
             read(b"\xff" * 8)
 
 
+def test_what_exceeds_stack_or_memory_is_not_damage(compiled: Any, tmp_path: Path) -> None:
+    nested = compiled(f"{SEQ}[{{id: k, type: u1}}, {{id: next, type: one, if: k > 0}}]")
+    assert nested.read(b"\1" * 500 + b"\0").next.next.k == 1
+    with pytest.raises(LimitExceededError, match=r"expected structures that end, found more .* \[EX-501\]"):
+        nested.read(b"\1" * 5000 + b"\0")
+
+    class Full:
+        def decode(self, data: bytes) -> bytes:
+            raise MemoryError
+
+    (tmp_path / "full.ksy").write_text("meta: {id: full}\nseq: [{id: x, size-eos: true, process: full}]")
+    with pytest.raises(LimitExceededError, match=r"field x: expected enough memory, found too little \[EX-501\]"):
+        compile_ksy(tmp_path / "full.ksy", process={"full": Full}).read(b"a")
+
+
 EMPTY_ONES = """
 meta: {id: one, endian: le}
 seq:

@@ -26,7 +26,8 @@ FAILURES = (ArithmeticError, AttributeError, LookupError, MemoryError, Recursion
 def failed(error: Exception, at: int, value: Any = None) -> LayoutError:
     """Return the `LayoutError` for an error that an expression raised; a `LayoutError` with a path stays as it is.
 
-    `value` is the structure that was being read at the offset `at`: the expression is that of its first missing field.
+    It is a `BudgetError` where stack or memory do not suffice, since the bytes may be valid.  `value` is the structure
+    that was being read at the offset `at`: the expression is that of its first missing field.
     """
     if isinstance(error, LayoutError) and error.path:
         return error
@@ -34,7 +35,9 @@ def failed(error: Exception, at: int, value: Any = None) -> LayoutError:
     if isinstance(error, LayoutError):  # raised by a function below, which knows neither field nor offset
         return type(error)(path, at, at, error.expected, error.found)
     if isinstance(error, RecursionError):
-        return LayoutError(path, at, at, "structures that end", "more within each other than fit")
+        return BudgetError(path, at, at, "structures that end", "more within each other than fit")
+    if isinstance(error, MemoryError):  # of this process, or of a routine of the caller
+        return BudgetError(path, at, at, "enough memory", "too little")
     if isinstance(error, IndexError):  # each kind of list has its own words for it
         return LayoutError(path, at, at, "an element of a list", "an index out of range")
     return LayoutError(path, at, at, "a value", f"{type(error).__name__}: {error}"[:200])
