@@ -82,13 +82,14 @@ def explain_section(
     )
     # The stored bytes, if a specification describes them.
     if section.schema is not None:
-        if section.span.size <= limit or cache is not None or (section.parse_lazily and limit >= 0):
+        is_small = section.span.size <= limit
+        if is_small or cache is not None or (section.parse_lazily and limit >= 0):
             out.explainer = make(section.span, window=window, stream=stream)
             out.stored = _stored(found, section, out.explainer, cache)
             out.stopped = out.explainer.stopped
             out.parsed += section.span.size
-            # (The note is for a range; a single byte, as of `--at`, has none.)
-            if out.explainer.narrowed and window is not None and window[1] - window[0] > 1:
+            is_range = window is not None and window[1] - window[0] > 1  # `--at` shows a single byte, without a note
+            if out.explainer.narrowed and is_range:
                 out.note = f"{out.note}; {NARROWED}" if out.note else NARROWED
         else:
             _too_large(out, limit)

@@ -64,14 +64,17 @@ def primitive(name: str, owner: Type, enum: Enum | None = None, *, stored: bool 
 
     decided = owner.endian == DECIDED
     if found := _INTEGER.match(name):
-        size = int(found[2])
-        ordered = big(found[3], owner.endian, size)
-        return Integer(enum, size, found[1] == "s", ordered, decided and size > 1 and not found[3])
+        sign, digit, order = found.groups()
+        size = int(digit)
+        is_decided = decided and size > 1 and not order
+        return Integer(enum, size, sign == "s", big(order, owner.endian, size), is_decided)
     if found := _FLOAT.match(name):
-        size = int(found[1])
-        return SimpleKind("float", size, big(found[2], owner.endian, size), decided and not found[2])
+        digit, order = found.groups()
+        size = int(digit)
+        return SimpleKind("float", size, big(order, owner.endian, size), decided and not order)
     if found := _BITS.match(name):
-        return Bits(int(found[1]), (found[2] or owner.bit_endian) != "le", enum)
+        width, order = found.groups()
+        return Bits(int(width), (order or owner.bit_endian) != "le", enum)
     if name in ("str", "strz"):
         return TEXT
     return None if stored else _NEVER_STORED.get(name)

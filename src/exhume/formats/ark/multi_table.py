@@ -94,7 +94,8 @@ class _TablesQuery(Query):
                 yield number, rows_made
             errors += [] if failure is None else [failure]
         if errors:
-            raise min(errors, key=lambda one: one[0])[1]
+            _, earliest = min(errors, key=lambda one: one[0])  # by the place of the message
+            raise earliest
 
     def _one_table(
         self, batch: Batch, number: int, places: list[int], sources: list[int], blocks: list[IndexBlock]

@@ -271,7 +271,7 @@ class SplitWriter:
         self._file.write_at(self._end, entries.tobytes())
         self._file.sync()
         at = HEADER_FIELDS
-        places = (at.ofs_index, at.num_indexed_items, at.num_maximum_items)  # back to back
+        places = (at.ofs_index, at.num_indexed_items, at.num_maximum_items)  # (start, end) of each, back to back
         fields = zip(places, (self._end, len(entries), len(entries)), strict=True)
         numbers = b"".join(value.to_bytes(end - start, "little") for (start, end), value in fields)
         self._file.write_at(at.ofs_index[0], numbers)

@@ -173,7 +173,7 @@ def clashes(names: list[tuple[str, int]]) -> list[tuple[int, int]]:
         return []
     open_ones: list[tuple[str, int]] = []  # the names that the current one is in: key, ordinal
     lowest: list[int] = []  # of each, the lowest ordinal of a member; -1 without one
-    found: list[tuple[int, int, int]] = []
+    found: list[tuple[int, int, int]] = []  # `first`, the name's length (negative: longest first), `ordinal`
 
     def close() -> None:
         """Leave the innermost open prefix, report its clash, and pass the lowest ordinal on to the outer one."""

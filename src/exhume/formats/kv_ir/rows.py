@@ -159,6 +159,7 @@ def archives(
     again = partial(archives, stream, timestamp_key, size, jobs=jobs)
     together = known or Known(again, None if pieces is None else timestamp_key or "")
 
+    stops_at_damage = pieces is not None
     pauses = False  # whether the block is the empty chunk before a wait
     source = Stream(stream.source) if pieces is None else None
     blocks = _blocks(source, encoders, jobs) if source else _growing(pieces or iter(()))
@@ -175,7 +176,7 @@ def archives(
             final, pauses = block.data is None, pieces is not None and block.data == b""
             events.push(block.data or b"", final=final, wait=not pauses)
         # Encode the bytes that were pushed.  When the archive is full, or at a pause, finish it and begin a new one.
-        while not events.ended and (problem is None or pieces is None):
+        while not events.ended and not (problem and stops_at_damage):
             status, fault = _encoded(events, made, size, final=final)
             if fault is not None:  # the event is left out, or reading ends
                 problem = fault if events.ended else problem or fault
@@ -188,7 +189,7 @@ def archives(
             yield from _once(_archive(made, options, stream, limits, together))
             made = OpenArchive(*begin(options))
         problem = problem or failure
-        if failure is not None or events.ended or (problem is not None and pieces is not None):
+        if failure is not None or events.ended or (problem and stops_at_damage):
             break
     if made.encoder.records:
         together.note_complete()

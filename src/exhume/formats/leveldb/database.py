@@ -209,10 +209,9 @@ class Database(LiveDatabase):
 
         Tables whose keys do not overlap share a run; a table that is not in order is sorted in memory.
         """
-        # A key here is (user key, inverted packed), the start of an item.
-        chains: list[tuple[tuple[bytes, int], list[DbFile]]] = []  # the last key of a run, and its tables
         runs: list[Iterable[list[Item]]] = []
-        sound: list[tuple[tuple[bytes, int], tuple[bytes, int], DbFile]] = []  # first key, last key, table
+        # Tables in order, with their first and last keys; a key here is (user key, inverted packed), an item's start.
+        sound: list[tuple[tuple[bytes, int], tuple[bytes, int], DbFile]] = []
         for file in files:
             survey = self.survey(file)
             if not survey.ordered:
@@ -221,16 +220,19 @@ class Database(LiveDatabase):
                 sound.append((survey.first, survey.last, file))
             else:
                 runs.append(self._table_items([file], report))  # no readable items; reading reports the damage
-        # By first key, each table goes to the first run that ends before it.
+        # By first key, each table goes to the first chain of tables that ends before it.
+        chains: list[list[DbFile]] = []
+        ends: list[tuple[bytes, int]] = []  # the last key of each chain
         for first, last, file in sorted(sound, key=lambda entry: entry[:2]):
-            for number, (end, chain) in enumerate(chains):
+            for number, end in enumerate(ends):
                 if end < first:
-                    chain.append(file)
-                    chains[number] = (last, chain)
+                    chains[number].append(file)
+                    ends[number] = last
                     break
             else:
-                chains.append((last, [file]))
-        return runs + [self._table_items(chain, report) for _, chain in chains]
+                chains.append([file])
+                ends.append(last)
+        return runs + [self._table_items(chain, report) for chain in chains]
 
     def survey(self, file: DbFile) -> TableSurvey:
         """Return the survey of a table (whether it is in order, first and last key), which is made once."""

@@ -318,8 +318,9 @@ class LogReader:
             # Compare the checksum of type and data.
             checksum = mask_crc32c(crc32c(data[at + CHECKED : stop]))
             # Pebble ends a log with the head of a fragment of the log after it (record/log_writer.go, emitEOFTrailer).
-            ends = kind in NUMBERED_FRAGMENTS and not (size or stored) and self.number not in (None, number)
-            intact = checksum == stored or ends
+            is_empty = not (size or stored)
+            is_end_mark = kind in NUMBERED_FRAGMENTS and is_empty and self.number not in (None, number)
+            intact = checksum == stored or is_end_mark
             begin = base + at  # in the file
             if not intact:
                 span = self.source.span(begin, base + stop)
