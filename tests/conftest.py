@@ -69,6 +69,25 @@ def pytest_collection() -> Iterator[Any]:
         gc.enable()
 
 
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Let a worker of pytest-xdist send of a passed test what `-q` shows: the other half of its messages take time."""
+    for plugin in session.config.pluginmanager.get_plugins() if session.config.option.verbose < 0 else ():
+        if hasattr(plugin, "sendevent"):
+            plugin.sendevent = _shown_only(plugin.sendevent)
+
+
+def _shown_only(send: Callable[..., None]) -> Callable[..., None]:
+    """Send no event about the start of a test, and none about its preparation and its end if they passed."""
+
+    def sent(name: str, **event: Any) -> None:
+        report = event["data"] if name == "testreport" else {}
+        passed = report.get("outcome") == "passed" and report["when"] != "call"
+        if name != "logstart" and not passed:
+            send(name, **event)
+
+    return sent
+
+
 HANGING_S = 300
 """Seconds of a test after which the stacks of all threads are shown."""
 _watched_since = -math.inf
