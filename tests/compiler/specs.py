@@ -27,8 +27,10 @@ def files() -> list[Path]:
 
 def part(whole: Specification, id: str, *, native: bool = True) -> Specification:
     """One of the specifications that another imports, with the extension module that they share, or interpreted."""
-    made = whole.native if native else None
-    return Specification(id, whole.specs, whole.texts, whole.given, whole.outside, made)
+    if native:
+        return Specification(id, whole.specs, whole.texts, whole.given, whole.outside, whole.native)
+    texts = {path: whole.texts[path] for path in ("__init__.py", "_layout.py", f"{id}.py")}  # it imports no other
+    return Specification(id, whole.specs, texts, whole.given, whole.outside)
 
 
 def readers(specification: Specification) -> str:

@@ -1,7 +1,4 @@
-"""Extension modules and the stack: structures within structures are read and freed on the stack of any thread.
-
-One specification imports those of all tests, so that one extension module is built.
-"""
+"""Extension modules and the stack: structures within structures are read and freed on the stack of any thread."""
 
 from __future__ import annotations
 
@@ -10,7 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +19,7 @@ from tests.compiler import specs
 from tests.conftest import ROOT
 from tests.sizes import THOROUGH
 
+pytestmark = pytest.mark.xdist_group("deep")
 compiler = pytest.mark.skipif(shutil.which("cc") is None and shutil.which("gcc") is None, reason="no C compiler")
 NESTED = """meta: {id: nested, endian: le, encoding: ASCII}
 seq: [{id: top, type: part}]
@@ -115,7 +113,7 @@ print("read")
 """
 
 
-ROWS = """meta: {id: rows, endian: le}
+POINTED = """meta: {id: pointed, endian: le}
 seq:
   - {id: scale, type: u1}
   - {id: points, type: point, repeat: eos}
@@ -129,35 +127,15 @@ instances:
 SPECS = {
     "nested": NESTED,
     "long": LONG,
-    "rows": ROWS,
-    "named": ROWS.replace("id: rows", "id: named").replace(
+    "pointed": POINTED,
+    "named": POINTED.replace("id: pointed", "id: named").replace(
         "{id: y, type: u2}", "{id: name, type: strz, encoding: ASCII}"
     ),
-    "parts": ROWS.replace("id: rows", "id: parts").replace("point: {seq: [", "point: {seq: [{id: part, type: head}, "),
+    "pointed_parts": POINTED.replace("id: pointed", "id: pointed_parts").replace(
+        "point: {seq: [", "point: {seq: [{id: part, type: head}, "
+    ),
     "whole": "meta: {id: whole}\nseq: [{id: part, type: part}]\ntypes: {part: {seq: [{id: x, type: u1}]}}\n",
 }
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The specifications, what imports all, and their extension module, which is built in a hurry."""
-    folder = tmp_path_factory.mktemp("deep")
-    for name, text in SPECS.items():
-        (folder / f"{name}.ksy").write_text(text, encoding="utf-8")
-    every = f"meta: {{id: every, imports: [{', '.join(SPECS)}]}}\nseq: [{{id: rows, type: rows}}]\n"
-    (folder / "every.ksy").write_text(every, encoding="utf-8")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("EXHUME_CACHE", str(folder / "cache"))
-        patch.setenv("EXHUME_NATIVE_FLAGS", os.environ.get("EXHUME_NATIVE_FLAGS", "-O0 -g0 -fwrapv"))
-        yield folder
-
-
-@pytest.fixture(scope="module")
-def every(folder: Path) -> Specification:
-    """The compiled specification that imports all."""
-    made = compile_ksy(folder / "every.ksy", native=True)
-    assert made.native is not None
-    return made
 
 
 @compiler
@@ -189,7 +167,7 @@ MANY = 200_000
 @compiler
 def test_rows_of_columns_outlive_what_they_are_in(every: Specification) -> None:
     """They keep it, and all of it is freed without the collector where no instance refers to a part of it."""
-    read = specs.part(every, "rows").module.Rows.from_bytes
+    read = specs.part(every, "pointed").module.Pointed.from_bytes
     data = b"\3" + bytes(range(200))
 
     def run(times: int) -> None:
@@ -258,7 +236,7 @@ def test_what_waits_for_a_part_is_freed_without_the_collector(every: Specificati
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the size of a process is read from /proc")
 def test_memory_of_structures_goes_back_to_the_system(every: Specification) -> None:
     """All but a few blocks, after the last structure of a tree is freed; structures that a program keeps are intact."""
-    read = specs.part(every, "parts").module.Parts.from_bytes
+    read = specs.part(every, "pointed_parts").module.PointedParts.from_bytes
     data = b"\3" + b"".join(n.to_bytes(4, "little") + b"\7" for n in range(MANY))
 
     def size() -> int:

@@ -1,21 +1,20 @@
 """Refused values, lists after the end of a stream, and data that end too early: compiled readers as interpreted ones.
 
-All cases are types of one specification, so that one extension module is built.
+All cases are types of one specification.
 """
 
 from __future__ import annotations
 
-import os
 import shutil
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from exhume.compiler.emit.extension import extension
 from exhume.layout.fast import LayoutError
-from exhume.layout.foreign import Specification, compile_ksy
+from exhume.layout.foreign import Specification
+from tests.compiler import specs
 
+pytestmark = pytest.mark.xdist_group("deep")
 compiler = pytest.mark.skipif(shutil.which("cc") is None and shutil.which("gcc") is None, reason="no C compiler")
 RANGES = ["{min: 0}", "{max: 2}", "{min: 0, max: 2}", "{expr: _ <= 2.5}", "{expr: limit <= 2.5}", "{min: limit}"]
 NOT_A_NUMBER = bytes.fromhex("0000c07f050000c07f")
@@ -45,7 +44,8 @@ GROWING = ["m * 128", "m << 9", "m + m", "m - (0 - m)", "twice", "-m.as<u4> * -3
 STEADY = ["m + 1", "1 + m", "m - x", "m / 2 + x * 3", "x * 128 << 2", "m % 7 * 5 - 1"]
 
 
-def _text() -> str:
+def text() -> str:
+    """The specification."""
     types = ["part: {seq: [{id: x, type: u1}]}"]
     for number, valid in enumerate(RANGES):
         seq = f"{{id: limit, type: f4}}, {{id: n, type: u1}}, {{id: f, type: f4, valid: {valid}}}"
@@ -80,18 +80,13 @@ def _text() -> str:
 
 
 @pytest.fixture(scope="module")
-def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Specification, Specification]]:
-    """The specification, interpreted and in an extension module, which is built in a hurry."""
-    folder = tmp_path_factory.mktemp("edges")
-    file = folder / "edges.ksy"
-    file.write_text(_text(), encoding="utf-8")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("EXHUME_CACHE", str(folder / "cache"))
-        patch.setenv("EXHUME_NATIVE_FLAGS", os.environ.get("EXHUME_NATIVE_FLAGS", "-O0 -g0 -fwrapv"))
-        plain, native = compile_ksy(file), compile_ksy(file, native=True)
-        assert type(native.module.read_edges).__name__ == "Reader"
-        assert extension(plain.texts).left == ()
-        yield plain, native
+def both(every: Specification) -> tuple[Specification, Specification]:
+    """The specification, interpreted and in an extension module."""
+    plain, native = (specs.part(every, "edges", native=native) for native in (False, True))
+    assert type(native.module.read_edges).__name__ == "Reader"
+    assert native.native is not None
+    assert native.native[0].left == ()
+    return plain, native
 
 
 def _reader(specification: Specification, name: str) -> Any:
