@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import faulthandler
 import gc
+import itertools
 import math
 import os
+import re
+import shutil
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -14,6 +17,7 @@ from typing import Any
 
 import pytest
 from _pytest.faulthandler import fault_handler_stderr_fd_key
+from _pytest.tmpdir import tmppath_result_key
 from hypothesis import HealthCheck, settings
 
 from tests.real import REAL, ROOT, RealSamples
@@ -130,6 +134,22 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 def pytest_xdist_auto_num_workers() -> int:
     """Half as many workers again as processors: tests often wait, for disks, shells and other processes."""
     return (3 * len(os.sched_getaffinity(0)) + 1) // 2 if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+_number_of = itertools.count()
+
+
+@pytest.fixture
+def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A new folder, kept if the test fails.
+
+    Like pytest's, which goes through the names of all folders so far for each, and leaves a link for each test.
+    """
+    name = re.sub(r"\W", "_", request.node.name)[:30]
+    path = tmp_path_factory.mktemp(f"{name}{next(_number_of)}", numbered=False)
+    yield path
+    if request.node.stash[tmppath_result_key].get("call", True):
+        shutil.rmtree(path, ignore_errors=True)
 
 
 @pytest.fixture(scope="session")
