@@ -335,8 +335,8 @@ def test_the_new_file_states_how_its_times_are_printed(
     tmp_path: Path, exhume_cli: Callable[..., Any], printed: Callable[[], int]
 ) -> None:
     path = tmp_path / "app.clp"
-    new = text.head(pattern="HH:mm XXX", zone="Asia/Kolkata") + b"".join(text.UNITS) + END
-    path.write_bytes(text.head(pattern="HH:mm XXX", zone="Europe/Berlin") + b"".join(text.UNITS))
+    new = text.head(pattern="HH:mmXXX", zone="Asia/Kolkata") + b"".join(text.UNITS) + END
+    path.write_bytes(text.head(pattern="HH:mmXXX", zone="Europe/Berlin") + b"".join(text.UNITS))
     before = exhume_cli("cat", path).out
     thread = replaced(path, new, printed)
     ran = exhume_cli("cat", path, "--follow")
