@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
@@ -22,6 +23,7 @@ from exhume.formats.kv_ir.units import AUTO, USER, EventForm, Status
 from exhume.io.source import BytesSource
 from exhume.limits import Limits
 from exhume.testing.damage import every_bit
+from tests.clp_ir import broken as text_broken
 from tests.real import REAL
 from tests.sizes import size, some
 
@@ -416,3 +418,26 @@ def test_the_limit_decides_by_size_alone(tmp_path: Path, exhume_cli: Callable[..
     assert caught.value.code == "EX-501"
     assert "EX-501" in exhume_cli("create", "clp-s", path, "-o", tmp_path / "no.clps", *few).err
     assert exhume_cli("create", "clp-s", path, "-o", tmp_path / "all.clps", "--limit", "payload_size=1M").code == 0
+
+
+@pytest.mark.bulk
+@pytest.mark.parametrize(
+    ("format", "case", "data"),
+    [(format, *one) for format, cases in (("kv-ir", CASES), ("clp-ir", text_broken.CASES)) for one in cases.items()],
+)
+def test_a_list_of_a_broken_stream_ends_as_its_events_do(
+    format: str, case: str, data: bytes, tmp_path: Path, exhume_cli: Callable[..., Any]
+) -> None:
+    """What comes after damage may have further keys and events: a list without them is not the whole list."""
+    path = tmp_path / "broken.clp"
+    path.write_bytes(data)
+    listed = exhume_cli("list", path, "--format", format)
+    printed = exhume_cli("cat", path, "--format", format)
+    rules = [re.findall(r"\[((?:KV|CLP)IR-[0-9]+)\]", ran.err) for ran in (listed, printed)]
+    # The values of events are not read for the keys.
+    if not (format == "kv-ir" and re.match("KVIR-40[345]", case)):
+        assert (listed.code, rules[0]) == (printed.code, rules[1])
+    if listed.code in (0, 3):
+        document = exhume_cli("list", path, "--format", format, "--json")
+        assert document.code == listed.code
+        assert len(json.loads(document.out)["entries"]) == len(listed.out.splitlines())

@@ -13,7 +13,7 @@ from exhume.cli.formatcli import FormatCli, SearchOptions, VerbOptions, refuse_n
 from exhume.cli.params import Choice as ChoiceType
 from exhume.cli.params import Time, Whole
 from exhume.cli.runtime import Run
-from exhume.formats.kv_ir.cli import FOLLOW, LeftOut, refuse_with_follow
+from exhume.formats.kv_ir.cli import FOLLOW, LeftOut, entries, outcome, refuse_with_follow
 
 if TYPE_CHECKING:
     from exhume.formats.clp_ir.reader import Choice, ClpIrArchive
@@ -212,6 +212,8 @@ CLI = FormatCli(
     options=OPTIONS,
     values={"cat": CatOptions, "search": ClpIrSearchOptions},
     without_effect={"search": {"count_by_time": ("count", "times"), "count": ("times",)}},
+    entries=entries,
+    outcome=outcome,
     cat=cat,
     search=search,
     merges=merges,

@@ -17,6 +17,7 @@ from exhume.cli.runtime import Run
 from exhume.formats.clp_s import cli_options
 
 if TYPE_CHECKING:
+    from exhume.archive import Entry
     from exhume.cli import ExitCode
     from exhume.errors import ExhumeError
     from exhume.formats.kv_ir.reader import KvIrArchive, StreamArchive
@@ -102,9 +103,9 @@ class LeftOut:
         self.found: bool = False  # whether anything was left out
         self.large: int = 0  # number of events above a limit
         for archive in archives:
-            archive.on_omitted = self.report
+            archive.on_omitted = self
 
-    def report(self, error: ExhumeError) -> None:
+    def __call__(self, error: ExhumeError) -> None:
         """Report an event that was left out, or bytes after the end."""
         from exhume.cli.advice import advice_on
         from exhume.errors import LimitExceededError
@@ -174,6 +175,20 @@ def _cat(run: Run, archive: KvIrArchive, options: CatOptions) -> None:
         return
     for chunk in archive.json_chunks(pairs=pairs, jobs=options.jobs):
         run.out.write(chunk)
+
+
+def entries(run: Run, archive: StreamArchive, options: VerbOptions) -> Iterator[Entry]:
+    """What `exhume list` prints; reports what it leaves out, as `outcome` does in the exit code."""
+    LeftOut(run, [archive])
+    return archive.entries()
+
+
+def outcome(run: Run, archive: StreamArchive) -> ExitCode:
+    """The exit code of a list whose `entries` were printed."""
+    from exhume.cli import ExitCode
+
+    left_out = archive.on_omitted
+    return left_out.outcome(ExitCode.DONE) if isinstance(left_out, LeftOut) else ExitCode.DONE
 
 
 def refuse_with_follow(run: Run, **others: object) -> None:
@@ -274,6 +289,8 @@ CLI = FormatCli(
     values={"cat": CatOptions, "search": KvIrSearchOptions},
     without_effect={**cli_options.WITHOUT_EFFECT, "cat": {"text": ("pairs",)}},
     table_options=table_options,
+    entries=entries,
+    outcome=outcome,
     cat=cat,
     search=search,
     merges=cli_options.merges,

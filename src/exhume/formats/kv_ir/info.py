@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from exhume.archive import Entry
+from exhume.errors import ExhumeError, SourceError
 from exhume.findings import Finding
 from exhume.formats.kv_ir import checks
-from exhume.formats.kv_ir.chunks import decode_ahead
+from exhume.formats.kv_ir.chunks import ALL, decode_ahead
 from exhume.formats.kv_ir.layout import NODES, Tags
 from exhume.formats.kv_ir.model import KeyedStream, StreamInfo
 from exhume.formats.kv_ir.passes import Units
@@ -93,8 +94,18 @@ def _keys(units: Units, space: str) -> Iterator[Mapping[str, Any]]:
 
 
 def key_entries(archive: KeyedStream) -> Iterator[Entry]:
-    """One entry for each key."""
-    units, _ = walk(archive)
+    """One entry for each key; then the error of the first event that cannot be read, or at which reading ends, is
+    raised: after it there may be more keys.  Propagates the errors of reading the file.
+    """
+    units = archive.units()
+    problem: ExhumeError | None = None
+    try:
+        for _ in units.steps(EventForm.KEYS, ALL):
+            pass
+    except SourceError:
+        raise
+    except ExhumeError as error:
+        problem = error
     for space in SPACES:
         for number, (path, type, offset) in enumerate(paths(units, space), 1):
             span = units.stream.span(offset, offset)
@@ -102,6 +113,8 @@ def key_entries(archive: KeyedStream) -> Iterator[Entry]:
             if span.payload is not None:  # inside zstd frames: no offset in the file
                 details["payload_offset"] = offset
             yield Entry("key", path, number, offset=None if span.payload else span.start, details=details)
+    if problem is not None:
+        raise problem
 
 
 def tally(archive: KeyedStream, jobs: int) -> int:
