@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from exhume.cli import ExitCode
+from exhume.cli.main import invoke
 from exhume.native.kernel import COMPILED
 
 DEMO = "tests/samples/clp_s/demo.clps"
@@ -164,3 +166,14 @@ def test_a_full_disk_names_the_output(verb: str, tmp_path: Path) -> None:
     assert done.returncode == 1
     assert done.stderr.startswith(f"exhume: {out}: File too large".encode())
     assert not list(tmp_path.iterdir())
+
+
+def test_an_interrupt_while_an_error_is_printed_ends_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("exhume.cli.main._print_error", interrupted)
+    assert invoke(["cat", str(tmp_path / "nothing")]) is ExitCode.INTERRUPTED
+    assert capsys.readouterr().err == "exhume: interrupted\n"

@@ -150,6 +150,8 @@ def invoke(args: list[str] | None = None) -> ExitCode:
             return ending(error, argv)
     except BrokenPipeError:  # the error has no reader either
         return _reader_left()
+    except KeyboardInterrupt as error:  # while another error was being printed
+        return ending(error, argv)
     return ExitCode(result) if isinstance(result, int) else ExitCode.DONE  # a verb may return None
 
 
