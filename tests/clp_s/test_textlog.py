@@ -473,3 +473,13 @@ def test_inputs_of_white_space_alone_are_named(
         f"exhume: {tmp_path / 'blank.log'}: there are no records in this input"
     ]
     assert exhume_cli("cat", "--text", made).out == 2 * log.encode()
+
+
+@pytest.mark.parametrize("text", ['{"a":1}\n', '\r\n {\n "a": 1\n}', "{"])
+def test_a_byte_order_mark_before_json_is_named(text: str) -> None:
+    """JSON has none, and as text each line would be an event."""
+    data = text.encode("utf-8-sig")
+    with pytest.raises(WriterError, match="JSON begins with a byte order mark"):
+        recognize(data, InputKind.AUTO, final=True)
+    assert recognize(data, InputKind.TEXT, final=True) is InputKind.TEXT
+    assert recognize("[x] {}".encode("utf-8-sig"), InputKind.AUTO, final=True) is InputKind.TEXT

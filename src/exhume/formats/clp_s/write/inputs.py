@@ -11,6 +11,7 @@ import enum
 import json
 import os
 import sys
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
@@ -285,7 +286,7 @@ def recognize(head: bytes, kind: InputKind, *, final: bool) -> InputKind | None:
         raise _unrecognized(
             f"it is compressed with {compression}", "a log as it is, or compressed once with gzip or zstd", head
         )
-    if text[:1] == b"{":
+    if _begins_an_object(text):
         return InputKind.JSON
     line, newline, _ = text.partition(b"\n")
     if not newline and not final:
@@ -297,6 +298,14 @@ def recognize(head: bytes, kind: InputKind, *, final: bool) -> InputKind | None:
     if num_control > len(sample) // _RARE and _has_no_time(sample):
         raise _unrecognized("it contains control bytes", "text; the input kind `text` stores any bytes", head)
     return InputKind.TEXT
+
+
+def _begins_an_object(text: bytes) -> bool:
+    """Whether JSON begins with a brace.  Raises `WriterError` for one after a byte order mark."""
+    if text.startswith(BOM_UTF8) and text[len(BOM_UTF8) :].lstrip(b" \t\r\n")[:1] == b"{":
+        expected = "UTF-8 without one (`tail -c +4`), or the input kind `text`"
+        raise WriterError("JSON begins with a byte order mark", expected=expected, actual=text[:_SHOWN], format="clp-s")
+    return text[:1] == b"{"
 
 
 def _unrecognized(seems: str, expected: str, head: bytes) -> WriterError:
