@@ -995,6 +995,20 @@ def test_what_is_no_number_is_within_no_range(tmp_path: Path, valid: str) -> Non
     assert (caught.value.path, caught.value.offset) == ("f", 5)
 
 
+@pytest.mark.parametrize("size", ["a._sizeof", "sizeof<t>", "a.x._sizeof"])
+def test_a_choice_has_no_constant_size(tmp_path: Path, size: str) -> None:
+    text = f"seq: [{{id: a, type: t}}]\ninstances: {{i: {{value: {size}}}}}\ntypes: {{t: {{seq: [{{id: k, type: u1}},\n"
+    text += "  {id: x, size: 5, type: {switch-on: k, cases: {1: u1}}}]}}"
+    with pytest.raises(SpecificationError, match=r"the size of a (type|value) without a fixed size"):
+        compiled(Case("", text, "", {}), tmp_path)
+
+
+def test_a_value_of_a_choice_is_refused_where_it_begins(tmp_path: Path) -> None:
+    text = "seq: [{id: k, type: u1}, {id: x, size: 5, type: {switch-on: k, cases: {1: u1}}, valid: {expr: 'k > 1'}}]"
+    with pytest.raises(StructureError, match=r"at 1 \(0x1\), field x"):
+        compiled(Case("", text, "", {}), tmp_path).read(b"\1\2\3\4\5\6")
+
+
 def test_an_argument_that_reads_between_a_size_and_its_bytes_is_refused(tmp_path: Path) -> None:
     text = "seq: [{id: s, type: t(i), size: 1}]\ninstances: {i: {type: u1}}\ntypes: {t: {params: [{id: p, type: u1}]}}"
     with pytest.raises(SpecificationError, match="an instance without `pos` as an argument of a structure with a size"):

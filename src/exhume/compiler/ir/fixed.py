@@ -21,6 +21,7 @@ from exhume.compiler.front.kinds import (
     Kind,
     SimpleKind,
     Structure,
+    Switch,
 )
 from exhume.compiler.front.model import Field, Type
 
@@ -155,8 +156,11 @@ def fixed_size(field: Field) -> int | None:
     if "contents" in field.raw:
         return len(contents(field))
     if field.size is not None or field.to_end:
+        own_width = (
+            isinstance(field.value_kind, Switch) and field.owner.root.model.foreign
+        )  # of a case that is a number
         match field.size:
-            case ex.Literal(int(size)):
+            case ex.Literal(int(size)) if not own_width:
                 return int(size)
         return None
     # No size is stated: the kind determines it.
@@ -356,6 +360,8 @@ def element_bits(field: Field) -> int | None:
     """Return the bits of a field, or of one element if it is repeated; None where that depends on the data."""
     if "contents" in field.raw:
         return 8 * len(contents(field))
+    if isinstance(field.value_kind, Switch):  # its cases decide, as in `fixed_size`
+        return None
     if field.size is not None:
         size = constant(field.size)
         return None if size is None else 8 * size
