@@ -318,6 +318,24 @@ def test_a_file_type_that_is_not_set_or_not_known(bundle: Bundle, stated: int, s
     assert [f.severity for f in found] == [severity]
 
 
+@pytest.mark.parametrize(("stated", "more", "strange"), [(3, b"", "type 3"), (1, b"\x48\x01", "field 9")])
+def test_what_is_not_known_is_not_dropped_silently(
+    bundle: Bundle, stated: int, more: bytes, strange: str, tmp_path: Path, exhume_cli: Callable[..., Any]
+) -> None:
+    bundle.rows[F] = FileMetadata(stated, 0, 0, 11, CRC).build() + more
+    path = bundle.build()
+    ran = exhume_cli("recode", path, "-o", tmp_path / "recoded")
+    assert ran.code == 1
+    assert f"f cannot be written again: {strange}" in ran.err
+    assert not (tmp_path / "recoded").exists()
+    ran = exhume_cli("salvage", path, "-o", tmp_path / "saved")
+    assert ran.code == 3
+    assert f"f: not known, and not kept: {strange}" in ran.text + ran.err
+    with exhume.open(tmp_path / "saved") as archive:
+        assert isinstance(archive, DataBundleArchive)
+        assert archive.read_member("f") == b"hello world"
+
+
 def test_relative_offsets_are_accepted(bundle: Bundle) -> None:
     bundle.rows[R] = RecordMetadata(0, 0, 0).build()
     with exhume.open(bundle.build()) as archive:

@@ -209,18 +209,6 @@ SPECIFIED = ("Manifest", "ManifestSection", "ColumnDeclaration", "ObjectDeclarat
 """Types of a manifest whose fields the specification lists, without their namespace."""
 
 
-def unknown_fields(registry: Registry) -> list[str]:
-    """Return the fields that a manifest's own schema has and the specification does not, as `Type.field`."""
-    own = own_registry()
-    return [
-        f"{name}.{each.name}"
-        for name in SPECIFIED
-        if (schema := registry.schemas.get(f"ark::logging::{name}")) is not None
-        for each in schema.visible_fields()
-        if each.name not in {known.name for known in own.schema(f"ark::logging::{name}").all_fields()}
-    ]
-
-
 class LoadedManifest(NamedTuple):
     """A manifest, how it was read, and what was noticed while reading it."""
 
@@ -233,3 +221,15 @@ class LoadedManifest(NamedTuple):
     """The registry that it was read with."""
     file: SerializableFile | None = None
     """The content and the trailer of its file; None if the end of the file is damaged."""
+
+    @property
+    def unknown_fields(self) -> list[str]:
+        """Fields that its schema has and the specification does not name, as `Type.field`."""
+        own, types = own_registry(), {} if self.registry is None else self.registry.schemas
+        return [
+            f"{name}.{each.name}"
+            for name in SPECIFIED
+            if (schema := types.get(f"ark::logging::{name}")) is not None
+            for each in schema.visible_fields()
+            if each.name not in {known.name for known in own.schema(f"ark::logging::{name}").all_fields()}
+        ]

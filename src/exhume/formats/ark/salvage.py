@@ -227,6 +227,8 @@ class _Salvage:
     def _manifest(self, new: dict[str, SplitDeclaration | None]) -> Manifest:
         """Return the manifest of the new log; `new` has the new declaration by old GUID, None if nothing is left."""
         old = self.reader.manifest
+        if more := self.reader.loaded.unknown_fields:  # `verify` names them
+            self.report.add_lost("fields of the manifest", len(more))
         sections = []
         for section in old.sections:
             columns = []

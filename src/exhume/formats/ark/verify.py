@@ -57,7 +57,7 @@ from exhume.formats.ark.layout import (
     entry_time,
     iter_entries,
 )
-from exhume.formats.ark.manifest import Statistics, unknown_fields
+from exhume.formats.ark.manifest import Statistics
 from exhume.formats.ark.messages import column_codec
 from exhume.formats.ark.names import is_guid
 from exhume.formats.ark.parallel_query import CHUNK_BYTES, is_reopenable
@@ -142,7 +142,7 @@ def _check_manifest(reader: ArkLog) -> Iterator[Finding]:
     """Check the manifest itself: its name, its metadata, its sections, and how often it uses each split."""
     yield from reader.loaded.findings
     span = reader.manifest_span
-    if reader.loaded.registry is not None and (more := unknown_fields(reader.loaded.registry)):
+    if more := reader.loaded.unknown_fields:
         yield MANIFEST_FIELDS_UNKNOWN.finding(span=span, actual=", ".join(more))
     source = reader.manifest_source
     if source is not None:

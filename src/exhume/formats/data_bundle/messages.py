@@ -115,6 +115,12 @@ class FileMetadata(NamedTuple):
         """Whether the row is a directory."""
         return self.type == FileType.DIRECTORY
 
+    @property
+    def strange(self) -> str:
+        """Its type and fields, if they are not known: they are in no bundle that is written here. "" without any."""
+        kind = () if self.type in tuple(FileType) else (f"type {self.type}",)
+        return ", ".join((*kind, *(f"field {number}" for number in self.unknown)))
+
     def build(self) -> bytes:
         """The message."""
         numbers = (self.type, self.shard_index, self.offset, self.size, self.crc32c)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from exhume.archive import Progress, no_progress
 from exhume.choices import passes_on
 from exhume.codecs.checksums import sha256
-from exhume.errors import WriterError
+from exhume.errors import UnsupportedFeatureError, WriterError, shorten
 from exhume.formats.data_bundle.writer import METHODS, CompressionName, DataBundleWriter
 from exhume.limits import DEFAULT_LIMITS, Limits
 
@@ -36,7 +36,8 @@ def recode(
     """Write the bundle's live files and directories to a new bundle, with user data but without old versions.
 
     Options that are not given (`record_size`, `alignment`, `shards`) are those of the archive's configuration.
-    `stored` wraps every record in raw blocks of its codec.  Raises `WriterError` for a level that is not a number.
+    `stored` wraps every record in raw blocks of its codec.  Raises `WriterError` for a level that is not a number, and
+    `UnsupportedFeatureError` for a row whose type or fields are not known, and would be lost.
     """
     if level is not None and not level.isdigit():
         raise WriterError("the level is zlib's", expected="0 to 12", actual=level)
@@ -62,6 +63,8 @@ def recode(
         **settings,
     ) as writer:
         for row in archive.rows().values():
+            if row.meta.strange:
+                raise UnsupportedFeatureError(f"{shorten(row.path)} cannot be written again", actual=row.meta.strange)
             if row.meta.is_directory:
                 writer.add_directory(row.path, user_data=row.meta.user_data)
             else:

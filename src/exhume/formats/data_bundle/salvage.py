@@ -178,7 +178,7 @@ def _write_members(
         return
     with DataBundleWriter(output, jobs=jobs, progress=progress) as writer:
         for path, entry in usable:
-            _count(report, entry, lambda path=path, entry=entry: _add(history, writer, path, entry))
+            _count(report, entry, lambda path=path, entry=entry: _add(history, writer, path, entry, report))
         for piece in pieces:
             _add_piece(history, writer, *piece)
         _note_pieces(history, report, pieces)
@@ -234,8 +234,8 @@ def _write_file(history: History, tree: OutputTree, path: str, entry: FileVersio
         tree.write(path, history.view.chunks(entry.row))
 
 
-def _add(history: History, writer: DataBundleWriter, path: str, entry: FileVersion) -> None:
-    """Add a recovered file or directory to the new bundle."""
+def _add(history: History, writer: DataBundleWriter, path: str, entry: FileVersion, report: SalvageReport) -> None:
+    """Add a recovered file or directory to the new bundle; a type and fields that are not known count as lost."""
     assert entry.row is not None
     meta = entry.row.meta
     if meta.is_directory:
@@ -243,6 +243,9 @@ def _add(history: History, writer: DataBundleWriter, path: str, entry: FileVersi
     else:
         row, view = entry.row, history.view
         writer.add_reader(path, meta.size, lambda start, stop: view.read(row, start, stop), user_data=meta.user_data)
+    if meta.strange:
+        report.add_lost("attributes of files")
+        report.notes.append(f"{path}: not known, and not kept: {meta.strange}")
 
 
 def _write_lines(found: list[FileVersion], output: Path, report: SalvageReport) -> None:
