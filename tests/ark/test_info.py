@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -41,7 +40,7 @@ def without_statistics(loaded: LoadedManifest) -> LoadedManifest:
         )
         for section in manifest.sections
     )
-    return loaded._replace(manifest=replace(manifest, sections=sections))
+    return loaded._replace(manifest=manifest._replace(sections=sections))
 
 
 def rows(reader: ArkArchive, trust: StatisticsTrust = StatisticsTrust.NONE) -> list[tuple[str, int, bool]]:

@@ -6,7 +6,6 @@ import json
 import math
 import sys
 import time
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -88,7 +87,7 @@ def test_groups_evolve(old: tuple[Registry, str], new: tuple[Registry, str], dat
     newer_schema = schema._replace(groups=(*schema.groups, Group(number, tuple(extra))))
     others = {f"x::{key}": value for key, value in _renamed(new[0]).items()}
     newer_schema = newer_schema._replace(groups=(*schema.groups, Group(number, tuple(_prefixed(f) for f in extra))))
-    enums = {**registry.enums, **{f"x::{key}": replace(enum, name=f"x::{key}") for key, enum in new[0].enums.items()}}
+    enums = {**registry.enums, **{f"x::{key}": enum._replace(name=f"x::{key}") for key, enum in new[0].enums.items()}}
     newer = Registry({**registry.schemas, **others, name: newer_schema}, enums)
     value = data.draw(values(newer, name))
     raw = encoder_for(newer, name).encode(value)

@@ -62,7 +62,7 @@ class Log:
         old = self.manifest
         section = old.sections[0]
         column = section.columns[0]._replace(**changes)
-        self.set_manifest(replace(old, sections=(section._replace(columns=(column,)),)))
+        self.set_manifest(old._replace(sections=(section._replace(columns=(column,)),)))
 
     def change_value(self, change: Callable[[dict[str, Any]], None], *, registry: bool = True) -> None:
         value = self.manifest.to_value()
@@ -135,7 +135,7 @@ def more_fields(log: Log) -> None:
 
 def with_filter(log: Log, **fields: Any) -> None:
     old = log.manifest
-    log.set_manifest(replace(old, sections=(ManifestSection((), filter=Filter(**fields)), *old.sections)))
+    log.set_manifest(old._replace(sections=(ManifestSection((), filter=Filter(**fields)), *old.sections)))
 
 
 def group_too_long(log: Log) -> None:
@@ -192,7 +192,7 @@ DAMAGE: list[tuple[str, Callable[[Log], Any], int | None, bool]] = [
     ("ARK-341", lambda log: (log.root / "splits" / STRAY).write_bytes(b"x"), None, False),
     ("ARK-342", lambda log: log.change_column(splits=log.manifest.sections[0].columns[0].splits * 1000), None, True),
     ("ARK-343", lambda log: log.change_column(splits=tuple(
-        s._replace(statistics=tuple(replace(each, count=1) for each in s.statistics))
+        s._replace(statistics=tuple(each._replace(item_count=1) for each in s.statistics))
         for s in log.manifest.sections[0].columns[0].splits)), None, False),
     ("ARK-344", lambda log: log.poke(-29, u32(5), log.manifest_path), None, False),
     ("ARK-345", group_too_long, None, False),
@@ -211,10 +211,10 @@ DAMAGE: list[tuple[str, Callable[[Log], Any], int | None, bool]] = [
     ("ARK-414", lambda log: log.set_message(1, build_serializable_file(message(1, 3), TYPE, "{}")), None, False),
     ("ARK-420", lambda log: with_filter(log, deny=("/x(",)), None, False),
     ("ARK-421", other_registry, None, False),
-    ("ARK-422", lambda log: log.set_manifest(replace(log.manifest, metadata={"k": "not json"})), None, False),
+    ("ARK-422", lambda log: log.set_manifest(log.manifest._replace(metadata={"k": "not json"})), None, False),
     ("ARK-503", lambda log: with_filter(log, deny=("(a+)+$",)), None, True),
     ("ARK-504", lambda log: log.set_manifest(
-        replace(log.manifest, sections=log.manifest.sections * 20)), None, True),
+        log.manifest._replace(sections=log.manifest.sections * 20)), None, True),
 ]  # fmt: skip
 
 
@@ -242,17 +242,17 @@ def places(log: Log) -> list[tuple[int, int]]:
 def every_split(log: Log, **changes: Any) -> None:
     """Change what the manifest states about each channel in a split."""
     log.change_column(splits=tuple(
-        s._replace(statistics=tuple(replace(each, **changes) for each in s.statistics))
+        s._replace(statistics=tuple(each._replace(**changes) for each in s.statistics))
         for s in log.manifest.sections[0].columns[0].splits))  # fmt: skip
 
 
 def sections(log: Log, times: int) -> None:
-    log.set_manifest(replace(log.manifest, sections=log.manifest.sections * times))
+    log.set_manifest(log.manifest._replace(sections=log.manifest.sections * times))
 
 
 def second_log(log: Log, *, damage: bool = False) -> None:
     """Another manifest of the same root that alone names the split; `damage`: it cannot be read."""
-    other = replace(log.manifest, identifier=FORGED)
+    other = log.manifest._replace(identifier=FORGED)
     path = log.manifest_path.with_name(FORGED)
     path.write_bytes(build_manifest(other)[: 50 if damage else None])
     log.change_column(splits=())
@@ -261,7 +261,7 @@ def second_log(log: Log, *, damage: bool = False) -> None:
 def hidden_and_missing(log: Log) -> None:
     """The split that is gone is one that a section before it hides."""
     hiding = ManifestSection((), filter=Filter(deny=(".*",)))
-    log.set_manifest(replace(log.manifest, sections=(hiding, *log.manifest.sections)))
+    log.set_manifest(log.manifest._replace(sections=(hiding, *log.manifest.sections)))
     log.split_path.unlink()
 
 
@@ -280,7 +280,7 @@ VARIANTS: dict[str, Callable[[Log], Any]] = {
     "wrong bytes stated": lambda log: every_split(log, size=1),
     "wrong first time stated": lambda log: every_split(log, minimum_ns=1),
     "wrong last time stated": lambda log: every_split(log, maximum_ns=1),
-    "nothing stated": lambda log: every_split(log, count=None, size=None, minimum_ns=None, maximum_ns=None),
+    "nothing stated": lambda log: every_split(log, item_count=None, size=None, minimum_ns=None, maximum_ns=None),
     "stated for others": lambda log: every_split(log, identifier=STRAY),
     "one channel stated": lambda log: log.change_column(
         splits=tuple(s._replace(statistics=s.statistics[:1]) for s in log.manifest.sections[0].columns[0].splits)
@@ -296,7 +296,7 @@ VARIANTS: dict[str, Callable[[Log], Any]] = {
     "split of 1024 bytes": lambda log: cut(log.split_path, 1024),
     "hidden and missing": hidden_and_missing,
     "two values that are not JSON": lambda log: log.set_manifest(
-        replace(log.manifest, metadata={"k": "no", "l": "[", "m": "1"})
+        log.manifest._replace(metadata={"k": "no", "l": "[", "m": "1"})
     ),
     "renamed to no GUID": lambda log: rename(log.manifest_path, "manifest"),
     "stray that is no GUID": lambda log: (log.root / "splits" / "notes").write_bytes(b"x"),
@@ -372,7 +372,7 @@ def test_nothing_here(tmp_path: Path) -> None:
 def test_several_logs_want_a_choice(tmp_path: Path) -> None:
     (tmp_path / "day").mkdir()
     first, second = Log(tmp_path / "day/one"), Log(tmp_path / "day/two")
-    second.set_manifest(replace(second.manifest, identifier=FORGED))
+    second.set_manifest(second.manifest._replace(identifier=FORGED))
     second.manifest_path.rename(second.manifest_path.with_name(FORGED))
     with exhume.open(tmp_path / "day", format="ark") as logs:
         assert [entry.name for entry in logs.entries()] == [first.manifest.identifier, FORGED]

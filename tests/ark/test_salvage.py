@@ -193,7 +193,7 @@ def test_files_that_are_not_of_the_log(log: Log, tmp_path: Path) -> None:
     (log.root / "splits" / named).write_bytes(raw)
     section = other.manifest.sections[0]
     column = section.columns[0]._replace(splits=(section.columns[0].splits[0]._replace(identifier=named),))
-    elsewhere = replace(other.manifest, identifier=unnamed, sections=(section._replace(columns=(column,)),))
+    elsewhere = other.manifest._replace(identifier=unnamed, sections=(section._replace(columns=(column,)),))
     other.set_manifest(elsewhere)
     (log.root / "manifests" / unnamed).write_bytes(other.manifest_path.read_bytes())
     for name, data in ((unnamed.upper(), b"?"), ("renamed", raw), ("notes", b"text")):
@@ -256,7 +256,7 @@ def test_a_manifest_that_leads_nowhere_is_lost(log: Log, tmp_path: Path) -> None
 
 def test_a_directory_of_several_logs_wants_a_choice(log: Log, tmp_path: Path) -> None:
     other = Log(tmp_path / "other")
-    other.set_manifest(replace(other.manifest, identifier=FORGED))
+    other.set_manifest(other.manifest._replace(identifier=FORGED))
     (log.root / "manifests" / FORGED).write_bytes(other.manifest_path.read_bytes())
     with pytest.raises(ExhumeError) as caught:
         salvaged(log.root, tmp_path / "out")
@@ -287,7 +287,7 @@ def test_a_damaged_message_costs_itself(log: Log, tmp_path: Path) -> None:
     (path,) = (tmp_path / "out/splits").iterdir()
     assert path.name != log.split_path.name
     (stated,) = manifest_of(tmp_path / "out").sections[0].columns[0].splits
-    assert (stated.identifier, sum(each.count for each in stated.statistics)) == (path.name, 5)
+    assert (stated.identifier, sum(each.item_count for each in stated.statistics)) == (path.name, 5)
     assert not (tmp_path / "out/untimed").exists()
 
 
@@ -399,7 +399,7 @@ def test_a_missing_split(log: Log, tmp_path: Path) -> None:
     assert [note for note in report.notes if note.startswith(f"split {log.split_path.name}: ")]
     assert manifest_of(tmp_path / "out").sections[0].columns[0].splits == ()
     log.change_column(splits=tuple(
-        s._replace(statistics=tuple(replace(each, count=None) for each in s.statistics))
+        s._replace(statistics=tuple(each._replace(item_count=None) for each in s.statistics))
         for s in log.manifest.sections[0].columns[0].splits))  # fmt: skip
     assert salvaged(log.root, tmp_path / "again").lost == {"splits": 1, "messages": 0}
 
@@ -475,7 +475,7 @@ def test_a_split_that_is_cut_within_its_index(log: Log, tmp_path: Path) -> None:
 
 def test_filters(log: Log, tmp_path: Path) -> None:
     hidden = ManifestSection((), filter=Filter(deny=("/b",)))
-    log.set_manifest(replace(log.manifest, sections=(*log.manifest.sections, hidden)))
+    log.set_manifest(log.manifest._replace(sections=(*log.manifest.sections, hidden)))
     report = salvaged(log.root, tmp_path / "out")
     assert manifest_of(tmp_path / "out").sections[1].filter == hidden.filter
     assert len(report.notes) == 1

@@ -61,7 +61,7 @@ def manifests(draw: st.DrawFn) -> Manifest:
         Column, text, text, st.lists(objects, max_size=3).map(tuple), st.lists(splits, max_size=3).map(tuple)
     )
     names = st.lists(text, max_size=2).map(tuple)
-    filters = st.builds(Filter, st.none() | U64, st.none() | U64, names, names)
+    filters = st.builds(Filter, st.none() | U64, st.none() | U64, names, names, st.just({}), st.just(b""))
     section = st.builds(ManifestSection, st.lists(column, max_size=2).map(tuple), GUIDS, filters)
     return Manifest(
         draw(GUIDS),
@@ -92,5 +92,5 @@ def test_manifests(manifest: Manifest) -> None:
             assert found == [(o.name, o.identifier, o.latched) for o in column.objects]
             for raw_split, split in zip(raw_column.splits, column.splits, strict=True):
                 assert [(s.num_items, s.maximum_time) for s in raw_split.statistics] == [
-                    (s.count, s.maximum_ns) for s in split.statistics
+                    (s.item_count, s.maximum_ns) for s in split.statistics
                 ]

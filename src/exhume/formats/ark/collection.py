@@ -12,11 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from posixpath import basename, dirname
 from typing import TYPE_CHECKING, Any, Unpack
 
-from exhume.archive import Archive, Entry, Info, Progress, no_progress
+from exhume.archive import Archive, Entry, Progress, no_progress
 from exhume.choices import passes_on
 from exhume.errors import ExhumeError, Span
 from exhume.findings import Finding, deduplicated
@@ -51,6 +50,7 @@ from exhume.layout.sections import Section, SectionMap
 from exhume.limits import DEFAULT_LIMITS, Limits
 
 if TYPE_CHECKING:
+    from exhume.formats.ark.info import DirectoryInfo
     from exhume.tabular.arrow import TableOptions
 
 
@@ -133,21 +133,6 @@ def open_lone_split(source: Source, opened: Source | Tree, *, limits: Limits = D
     return reader
 
 
-@dataclass(frozen=True, slots=True)
-class DirectoryInfo(Info):
-    """The logs of a directory, and problems of reading them."""
-
-    logs: tuple[dict[str, Any], ...]
-    errors: tuple[Finding, ...] = ()
-
-    @property
-    def findings(self) -> tuple[Finding, ...]:
-        return self.errors
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"logs": [dict(each) for each in self.logs]}
-
-
 class ArkLogSet(Archive):
     """Several logs below one directory; `open(guid)` returns one."""
 
@@ -203,6 +188,8 @@ class ArkLogSet(Archive):
 
     def info(self) -> DirectoryInfo:
         """Describe every log of the directory."""
+        from exhume.formats.ark.info import DirectoryInfo  # only `info` needs it
+
         self._tree.will_read(self.manifests)
         jobs = self._tree.cost.parallel_reads  # opening a log waits for reads of its splits
         found = list(map_ordered(self._row, self.manifests, jobs))

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -161,8 +161,8 @@ def write_snippet(
     fresh = identifier or new_guid()
     old = log.manifest
     section = ManifestSection((), fresh, chosen)
-    manifest = replace(
-        old, identifier=fresh, name=old.name if name is None else name, sections=(section, *old.sections)
+    manifest = old._replace(
+        identifier=fresh, name=old.name if name is None else name, sections=(section, *old.sections)
     )
     data = derived_file(log.loaded, manifest, in_front=1)
     where = Path(path) if path is not None else manifest_folder(log) / fresh

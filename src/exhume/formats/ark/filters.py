@@ -12,7 +12,6 @@ import fnmatch
 import importlib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 from exhume.choices import hint
@@ -20,6 +19,7 @@ from exhume.errors import QueryError, Span, WriterError, shorten
 from exhume.findings import Finding
 from exhume.formats.ark import assumptions
 from exhume.formats.ark.checks import FILTER_PATTERN, FILTER_UNKNOWN, PATTERN_COST
+from exhume.tuples import NamedTuple
 
 KNOWN_FIELDS: Final = frozenset({"minimum_time", "maximum_time", "message_allow_list", "message_deny_list"})
 """Fields of a filter object (`Query`) that have a meaning here."""
@@ -35,15 +35,14 @@ TIME_MAX: Final = (1 << 64) - 1
 """The last time in nanoseconds: "no limit"."""
 
 
-@dataclass(frozen=True, slots=True)
-class Filter:
+class Filter(NamedTuple):
     """One acceptance filter; times are nanoseconds, both ends inclusive."""
 
     minimum_ns: int | None = None
     maximum_ns: int | None = None
     allow: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
-    unknown: Mapping[str, Any] = field(default_factory=dict)
+    unknown: Mapping[str, Any] = {}
     """Fields that are set but not understood, and "groups": what is unusual about those of the object."""
     raw: bytes = b""
     """The filter's bytes when no schema fits."""

@@ -125,6 +125,21 @@ class ArkInfo(Info):
         }
 
 
+@dataclass(frozen=True, slots=True)
+class DirectoryInfo(Info):
+    """The logs of a directory, and problems of reading them."""
+
+    logs: tuple[dict[str, Any], ...]
+    errors: tuple[Finding, ...] = ()
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        return self.errors
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"logs": [dict(each) for each in self.logs]}
+
+
 class StatisticsTrust(enum.Enum):
     """Which of the manifest's statistics replace the indexes of splits, each of which costs a request when the log is
     remote.
@@ -185,8 +200,8 @@ class _Total:
 
     def add(self, found: ObjectStatistics) -> None:
         """Add the messages of one split."""
-        if found.count:
-            self.count += found.count
+        if found.item_count:
+            self.count += found.item_count
             self.size += found.size
             low, high = found.minimum_ns, found.maximum_ns
             self.minimum_ns = low if self.minimum_ns is None else min(self.minimum_ns, low)
@@ -242,7 +257,7 @@ def _stated(reference: SplitReference) -> tuple[dict[str, ObjectStatistics], boo
     out: dict[str, ObjectStatistics] = {}
     is_complete = bool(reference.declaration.statistics)
     for each in reference.declaration.statistics:
-        count, size, low, high = each.count, each.size, each.minimum_ns, each.maximum_ns
+        count, size, low, high = each.item_count, each.size, each.minimum_ns, each.maximum_ns
         if count is None or size is None or low is None or high is None:
             is_complete = False
         elif high < accepted.minimum_ns or low > accepted.maximum_ns:

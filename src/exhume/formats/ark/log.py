@@ -33,6 +33,7 @@ from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.tabular.arrow import TableOptions
+from exhume.tuples import NamedTuple
 
 OnMissing = Literal["error", "skip"]
 """What to do about a split file that is missing."""
@@ -100,8 +101,7 @@ class Channel:
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
 
-@dataclass(frozen=True)
-class SplitReference:
+class SplitReference(NamedTuple):
     """A split file as one column of one section names it; `rank` is its place in reading order."""
 
     rank: int
@@ -110,7 +110,7 @@ class SplitReference:
     declaration: SplitDeclaration
     acceptance: Acceptance
     """The filters of the sections before, which apply to it."""
-    channels: dict[str, Channel] = field(repr=False)
+    channels: dict[str, Channel]
     """Those of the column, by GUID."""
 
     @property
@@ -124,7 +124,7 @@ class SplitReference:
         times = [
             (statistics.minimum_ns, statistics.maximum_ns)
             for statistics in self.declaration.statistics
-            if statistics.count
+            if statistics.item_count
         ]
         accepted = self.acceptance
         if times and all(low is not None and high is not None for low, high in times):

@@ -12,7 +12,7 @@ from __future__ import annotations
 import enum
 import functools
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -37,15 +37,14 @@ class SchemaSource(enum.StrEnum):
     SPLIT = "split file alone"
 
 
-@dataclass(frozen=True, slots=True)
-class Statistics:
+class Statistics(NamedTuple):
     """A split's messages of one object (channel), according to the manifest; None for numbers that it does not state.
 
     `info` can count by it, `verify` compares it with the index, and reports of losses add it up.  `size` is in bytes.
     """
 
     identifier: str
-    count: int | None
+    item_count: int | None
     size: int | None
     minimum_ns: int | None
     maximum_ns: int | None
@@ -64,7 +63,7 @@ class Statistics:
         """The object for the writer's own schema."""
         return {
             "object_identifier": self.identifier,
-            "item_count": self.count or 0,
+            "item_count": self.item_count or 0,
             "byte_count": self.size or 0,
             "minimum_time": self.minimum_ns or 0,
             "maximum_time": self.maximum_ns or 0,
@@ -80,7 +79,7 @@ class SplitDeclaration(NamedTuple):
     @property
     def stated_count(self) -> int:
         """The number of messages that the manifest states, 0 where it states none."""
-        return sum(each.count or 0 for each in self.statistics)
+        return sum(each.item_count or 0 for each in self.statistics)
 
     def to_value(self) -> dict[str, Any]:
         """The object for the writer's own schema."""
@@ -151,8 +150,7 @@ class ManifestSection(NamedTuple):
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Manifest:
+class Manifest(NamedTuple):
     """A whole manifest; the values of `metadata` are strings, usually JSON.
 
     `identifier` is the GUID of this log; logs derived from it (snippets, amendments) share its `common_identifier`.
@@ -162,7 +160,7 @@ class Manifest:
     common_identifier: str
     name: str = ""
     sections: tuple[ManifestSection, ...] = ()
-    metadata: Mapping[str, str] = field(default_factory=dict)
+    metadata: Mapping[str, str] = {}
 
     def splits(self) -> Iterator[tuple[int, Column, SplitDeclaration]]:
         """Every split reference with its section's number and its column, in reading order."""

@@ -9,7 +9,6 @@ Spec: ark_log.txt, Manifest File Format.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from exhume.errors import ExhumeError, Span, shorten
@@ -182,7 +181,7 @@ def _load_opaque_filter(content: bytes, where: Span, *, allow_rest: bool) -> _Ca
         manifest = manifest_from_value(value)
         section = manifest.sections[0]._replace(filter=Filter(raw=raw))
         findings = [note.finding(where) for note in notes if note.rule is GROUP_UNKNOWN]
-        return replace(manifest, sections=(section,)), value, registry, f"{name}; filter unknown", used, findings
+        return manifest._replace(sections=(section,)), value, registry, f"{name}; filter unknown", used, findings
     return None
 
 

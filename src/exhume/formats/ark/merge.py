@@ -13,7 +13,6 @@ import bisect
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from exhume.formats.ark.kernel import ark_merge
@@ -25,25 +24,29 @@ if TYPE_CHECKING:
     from exhume.formats.ark.pykernel import Numbers
 
 
-@dataclass(eq=False)
 class Cursor:
     """One split in a merge: its current block of index entries, and the block after it."""
 
-    rank: int
-    """Position in the order of splits, which decides between entries of the same time."""
-    bound: int
-    """Lower bound of the sort keys (see `keys`); the split is not opened before the merge gets there."""
-    start: Callable[[], Iterator[IndexBlock]]
-    """Opens the split and yields its blocks, the last one first in a reversed merge."""
-    finish: Callable[[], None] = lambda: None
-    """Closes the split."""
-    _blocks: Iterator[IndexBlock] | None = field(default=None, repr=False)
-    """Blocks to come; None while the split is not open."""
-    _block: IndexBlock | None = field(default=None, repr=False)
-    """The current block, without the entries that were taken."""
-    _following: IndexBlock | None = field(default=None, repr=False)
-    _keys: Numbers | None = field(default=None, repr=False)
-    """See `keys`."""
+    def __init__(
+        self,
+        rank: int,
+        bound: int,
+        start: Callable[[], Iterator[IndexBlock]],
+        finish: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Describe a split that is not open yet; it is not opened before the merge gets to its `bound`."""
+        self.rank = rank
+        """Position in the order of splits, which decides between entries of the same time."""
+        self.bound = bound
+        """Lower bound of the sort keys (see `keys`)."""
+        self.start = start
+        """Opens the split and yields its blocks, the last one first in a reversed merge."""
+        self.finish = finish
+        """Closes the split."""
+        self._blocks: Iterator[IndexBlock] | None = None  # blocks to come; None while the split is not open
+        self._block: IndexBlock | None = None  # the current block, without the entries that were taken
+        self._following: IndexBlock | None = None
+        self._keys: Numbers | None = None  # see `keys`
 
     def open(self, reverse: bool) -> bool:
         """Load the first block that has entries; False when there is none."""

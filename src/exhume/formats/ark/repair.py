@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -115,8 +115,8 @@ def repair_log(
             )
             for section in log.manifest.sections
         )
-        manifest = replace(
-            log.manifest, identifier=fresh, name=log.manifest.name if name is None else name, sections=sections
+        manifest = log.manifest._replace(
+            identifier=fresh, name=log.manifest.name if name is None else name, sections=sections
         )
         with AtomicFile(report.path) as file:
             file.file.write(derived_file(log.loaded, manifest, in_front=0))

@@ -247,7 +247,7 @@ class _Salvage:
             sections.append(section._replace(columns=tuple(columns)))
         fresh = new_guid()
         common = old.common_identifier if old.common_identifier != NIL else fresh
-        return replace(old, identifier=fresh, common_identifier=common, sections=tuple(sections))
+        return old._replace(identifier=fresh, common_identifier=common, sections=tuple(sections))
 
     def _declaration(self, each: Any) -> Any:
         """A declaration without a registry that cannot be used (its messages stay bytes)."""

@@ -12,7 +12,6 @@ from __future__ import annotations
 import bisect
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -120,11 +119,10 @@ class IndexBlock(NamedTuple):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectStatistics:
+class ObjectStatistics(NamedTuple):
     """The statistics of one object in a split's index."""
 
-    count: int
+    item_count: int
     size: int
     """Stored bytes."""
     minimum_ns: int

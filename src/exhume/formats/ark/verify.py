@@ -358,7 +358,7 @@ def check_statistics(
     for identifier in (*stated, *(each for each in found if each not in stated)):
         each, real = stated.get(identifier), found.get(identifier) or ObjectStatistics(0, 0, 0, 0)
         if _differ(each or Statistics(identifier, 0, None, None, None), real):
-            times = each is not None and (each.count, each.size) == (real.count, real.size)
+            times = each is not None and (each.item_count, each.size) == (real.item_count, real.size)
             yield STATISTICS.finding(
                 f"split {reference.identifier}",
                 span=reader.manifest_span,
@@ -370,16 +370,16 @@ def check_statistics(
 
 def _numbers(each: Statistics | ObjectStatistics, *, times: bool) -> str:
     """Statistics in words; the first and the last time (ns) with `times`."""
-    stated = [(each.count, "messages"), (each.size, "bytes")]
+    stated = [(each.item_count, "messages"), (each.size, "bytes")]
     words = [counted(number, word) for number, word in stated if number is not None]
     return ", ".join([*words, f"times {each.minimum_ns} to {each.maximum_ns}"] if times else words)
 
 
 def _differ(stated: Statistics, real: ObjectStatistics) -> bool:
     """Whether a stated number of an object differs from that of the index."""
-    if stated.count is not None and stated.count != real.count:
+    if stated.item_count is not None and stated.item_count != real.item_count:
         return True
-    if not real.count:  # without messages, sizes and times mean nothing
+    if not real.item_count:  # without messages, sizes and times mean nothing
         return False
     pairs = ((stated.size, real.size), (stated.minimum_ns, real.minimum_ns), (stated.maximum_ns, real.maximum_ns))
     return any(number is not None and number != actual for number, actual in pairs)

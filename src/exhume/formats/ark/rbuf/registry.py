@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final
 
 from exhume.counts import counted
@@ -140,14 +139,13 @@ class Schema(NamedTuple):
         return out
 
 
-@dataclass(frozen=True, slots=True)
-class EnumType:
+class EnumType(NamedTuple):
     """An enumeration; values stay integers, `values` has their names."""
 
     name: str
     enum_class: str  # the integer type that it is stored as
-    bitmask: bool = False  # its values are flags, which can be combined
-    values: Mapping[str, int] = field(default_factory=dict)
+    bitmask: bool  # its values are flags, which can be combined
+    values: Mapping[str, int]
 
     def label(self, value: int) -> str | None:
         """The name of a value, or names joined with ` | ` for a bitmask; None when there is none."""
