@@ -471,7 +471,7 @@ def test_where_tables_end() -> None:
     found, end = layout.parse_table_metadata(data, FILE)
     assert end == len(data)
     assert [(s.offset, s.size) for s in found.streams] == [(0, 100), (40, 50)]
-    assert [(t.index, t.stream_id, t.start, t.end, t.schema_id, t.num_messages) for t in found.tables] == [
+    assert [(t.number, t.stream_id, t.start, t.end, t.schema_id, t.num_messages) for t in found.tables] == [
         (0, 0, 0, 30, 1, 3), (1, 0, 30, 100, 2, 4), (2, 1, 10, 10, 3, 5), (3, 1, 10, 50, -1, 0),
     ]  # fmt: skip
     assert {table.problem for table in found.tables} == {None}
@@ -491,8 +491,8 @@ def test_tables_whose_place_makes_no_sense() -> None:
         error = table.problem
         assert error is not None
         assert (error.code, error.field_path, error.expected, error.actual) == (code.code, path, expected, actual)
-        assert error.span == Span("file", at + 28 * table.index, at + 28 * table.index + 28)
-        assert error.message.endswith(f"table {table.index}")
+        assert error.span == Span("file", at + 28 * table.number, at + 28 * table.number + 28)
+        assert error.message.endswith(f"table {table.number}")
         assert table.end == table.start
 
 

@@ -406,7 +406,7 @@ def _time_column(one: Search, hits: MatchingRows) -> Column | None:
         raise QueryError("the archive has no timestamp column to count by", format="clp-s")
     columns = [column for node in nodes for column in hits.data.columns_of(node)]
     # A table may have the timestamp in columns of several types: the first is used.
-    return min(columns, key=lambda column: column.spec.index, default=None)
+    return min(columns, key=lambda column: column.spec.place, default=None)
 
 
 __all__ = ["merge", "merge_spans", "plan_lines", "print_count", "search", "times"]

@@ -12,7 +12,6 @@ modules; columns in `layout_table`; packing in `layout_packed`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from struct import pack
 from typing import Any, Final
 
@@ -157,12 +156,11 @@ class TimestampRange(NamedTuple):
     end: int | float | None
 
 
-@dataclass(frozen=True, slots=True)
-class TimestampDictionary:
+class TimestampDictionary(NamedTuple):
     """Ranges of the timestamp keys (searches by time use the first one), and patterns by id."""
 
     ranges: tuple[TimestampRange, ...] = ()
-    patterns: Mapping[int, bytes] = field(default_factory=dict)
+    patterns: Mapping[int, bytes] = {}
     span: Span | None = None
 
 

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, overload
 
@@ -36,6 +35,7 @@ from exhume.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from exhume_ksy.fast.clp_s_schema_ids import SchemaColumns
+    from exhume_ksy.fast.clp_s_table_metadata import TableColumns
 
     from exhume.findings import Rule
 
@@ -64,11 +64,10 @@ def type_name(node_type: int) -> str:
         return f"type {node_type}"
 
 
-@dataclass(slots=True)  # not frozen: there may be thousands, and each would cost twice as much
-class ColumnSpec:
-    """A column of a schema: its node and type, and whether it belongs to a structured array (`unordered`)."""
+class ColumnSpec(NamedTuple):
+    """A column of a schema: its place, node and type, and whether it belongs to a structured array (`unordered`)."""
 
-    index: int
+    place: int
     node: int
     type: int
     unordered: bool
@@ -339,14 +338,14 @@ class StreamEntry(NamedTuple):
     size: int
 
 
-@dataclass(slots=True)  # not frozen: there may be thousands, and each would cost twice as much
-class TableEntry:
+class TableEntry(NamedTuple):
     """A table: bytes `[start, end)` of decompressed stream `stream_id`, `num_messages` rows of schema `schema_id`.
 
-    `problem` is the error when its place is impossible; the other tables can still be read.
+    `number` is its place among all tables.  `problem` is the error when its place in the stream is impossible; the
+    other tables can still be read.
     """
 
-    index: int
+    number: int
     stream_id: int
     start: int
     end: int
@@ -355,16 +354,17 @@ class TableEntry:
     problem: ExhumeError | None = None
 
 
-@dataclass(slots=True)
 class TableEntries(Sequence[TableEntry]):
-    """The tables in stored order, each made on request.  The fields of `TableEntry`, with one item per table each."""
+    """The tables in stored order, each made on request.  The attributes are its fields, with one item per table."""
 
-    stream_ids: Sequence[int]
-    starts: Sequence[int]
-    ends: Sequence[int]
-    schema_ids: Sequence[int]
-    num_messages: Sequence[int]
-    problems: Mapping[int, ExhumeError]  # only of tables that have one
+    def __init__(self, stored: TableColumns, ends: Sequence[int], problems: Mapping[int, ExhumeError]) -> None:
+        """Take the tables as they are stored, where each of them ends, and the errors of those that have one."""
+        self.stream_ids: Sequence[int] = stored.stream_id
+        self.starts: Sequence[int] = stored.ofs_table
+        self.ends = ends
+        self.schema_ids: Sequence[int] = stored.schema_id
+        self.num_messages: Sequence[int] = stored.num_messages
+        self.problems = problems
 
     def __len__(self) -> int:
         return len(self.stream_ids)
@@ -445,6 +445,4 @@ def parse_table_metadata(data: bytes, where: Span) -> tuple[TableMetadata, int]:
         else:
             ends[index] = end
         following, next_start = stream_id, start
-    return TableMetadata(
-        streams, TableEntries(stream_ids, starts, ends, found.schema_id, found.num_messages, problems)
-    ), at
+    return TableMetadata(streams, TableEntries(found, ends, problems)), at

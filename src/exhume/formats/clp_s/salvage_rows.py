@@ -12,7 +12,6 @@ from __future__ import annotations
 import mmap
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
@@ -178,5 +177,5 @@ def tables_without(
             yield table
         elif faulty is not None and (remaining := faulty.remaining()):
             size = sum(map(file.write, without_rows(data[at:end], faulty)))
-            yield replace(table, end=table.start + size, num_messages=remaining)
+            yield table._replace(end=table.start + size, num_messages=remaining)
         at = end

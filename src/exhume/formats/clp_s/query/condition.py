@@ -18,12 +18,12 @@ A filter whose column a record lacks is false, negated or not: `NOT a: 1` finds 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import Final
 
 from exhume.formats.clp_s.query import operand as types_of
 from exhume.formats.clp_s.query.operand import ALL, ARRAYS, NULLS, STRINGS, TEXTS, Operand, instant_value, operand_of
 from exhume.formats.clp_s.query.tree import EQUAL, And, Column, Dialect, Expression, Filter, Instant, Not, Or
+from exhume.tuples import NamedTuple
 
 EXISTS, MISSING = "exists", "missing"
 """Operators of a `ColumnTest` without an operand: whether the record has the column."""
@@ -32,8 +32,7 @@ MAX_CLAUSE_FILTERS: Final = 8192
 """Most filters of a condition as an OR of ANDs; if there were more, `distribute` leaves the condition as it is."""
 
 
-@dataclass(frozen=True, slots=True)
-class ColumnTest:
+class ColumnTest(NamedTuple):
     """One filter: `column op operand` over columns of `types`, negated when `inverted`.
 
     `op` is an operator of the query, `EXISTS` or `MISSING`; `types` is a set of bits (`operand.ALL` and others);
@@ -60,15 +59,13 @@ class ColumnTest:
         return f"{'NOT ' if self.inverted else ''}{self.column} {self.op} {shown}"
 
 
-@dataclass(frozen=True, slots=True)
-class AllOf:
+class AllOf(NamedTuple):
     """True if all children are (AND)."""
 
     children: tuple[Condition, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class AnyOf:
+class AnyOf(NamedTuple):
     """True if one child is (OR); without children it never is."""
 
     children: tuple[Condition, ...]
@@ -262,7 +259,7 @@ class _TypeNarrowing:
         types = test.types & test.operand.types
         if not types:
             return NEVER
-        narrowed = replace(test, types=types)
+        narrowed = test._replace(types=types)
         strings = types & (TEXTS | STRINGS)
         # A literal for both string types (with a wildcard and no space) is compared with both, negated or not.
         if test.inverted and test.op == EQUAL and strings in (TEXTS, STRINGS):
@@ -293,7 +290,7 @@ def _existence(condition: Condition) -> Condition:
         if condition.inverted:  # not null: there is a value of any other type
             return ColumnTest(condition.column, EXISTS, ALL & ~NULLS)
         found = ColumnTest(condition.column, EXISTS, NULLS)
-        return AnyOf((found, replace(condition, types=condition.types & (ARRAYS | TEXTS | STRINGS))))
+        return AnyOf((found, condition._replace(types=condition.types & (ARRAYS | TEXTS | STRINGS))))
     return condition
 
 

@@ -127,7 +127,7 @@ class Evaluator:
             kind = LITERAL_TYPES[spec.type]  # type: ignore[index]  # node types are equal to their numbers
             if not kind & check.types or (metadata is not None and parents[spec.node] == metadata):
                 continue
-            column = self.data.column_at(spec.index)
+            column = self.data.column_at(spec.place)
             if kind & (TEXTS | ARRAYS):
                 later.append((column, kind))
             else:

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final, NoReturn
 
 from exhume.errors import QueryError
@@ -37,6 +36,7 @@ from exhume.formats.clp_s.query.tree import (
     parse_column,
     parse_literal,
 )
+from exhume.tuples import NamedTuple
 
 MAX_DEPTH: Final = 250
 """Levels of AND inside OR inside AND (parentheses and NOT cost nothing): a bound for the recursive passes."""
@@ -54,8 +54,7 @@ _KEYWORDS = frozenset(("and", "or", "not"))
 END, WORD, QUOTED, FUNCTION, RANGE, KEYWORD = "the end of the query", "word", "quoted", "function", "range", "keyword"
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     """`kind` is one of the names above, or the punctuation mark itself; `text` has no quotes."""
 
     kind: str

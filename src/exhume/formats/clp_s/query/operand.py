@@ -15,7 +15,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from exhume.formats.clp_s.query.kql import query_error
@@ -33,6 +32,7 @@ from exhume.formats.clp_s.query.tree import (
     Number,
     Text,
 )
+from exhume.tuples import NamedTuple
 
 INTEGERS, FLOATS, TEXTS, STRINGS, BOOLEANS, ARRAYS, NULLS, TIMES = (1 << bit for bit in range(8))
 """Bits of a set of types of columns.  `TEXTS` are encoded strings, `STRINGS` entries of the variable dictionary."""
@@ -52,8 +52,7 @@ def type_names(types: int) -> list[str]:
     return [name for bit, name in enumerate(TYPE_NAMES) if types >> bit & 1]
 
 
-@dataclass(frozen=True, slots=True)
-class Operand:
+class Operand(NamedTuple):
     """The meaning of a literal for one operator and dialect (version of the archive).
 
     `types`: the column types that it can be compared with.  `anything`: it is `*`.  `text`: the pattern for strings.

@@ -10,7 +10,6 @@ tables themselves are not read here.  `dialect` is what KQL means in the archive
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from exhume.errors import QueryError
@@ -41,6 +40,7 @@ from exhume.formats.clp_s.query.tree import (
     parse_column,
 )
 from exhume.formats.clp_s.query.wildcard import Wildcard
+from exhume.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from typing import Protocol
@@ -86,11 +86,9 @@ def _text_of(test: ColumnTest) -> bytes | None:
     return None if test.operand is None else test.operand.text
 
 
-@dataclass(frozen=True, slots=True)
-class TablePlan:
-    """A table to read: `index` in the archive's table list, and what its records have to fulfil."""
+class TablePlan(NamedTuple):
+    """A table to read, and what its records have to fulfil."""
 
-    index: int
     entry: TableEntry
     part: Requirement
 
@@ -129,9 +127,9 @@ class Plan:
         """Tests of array strings by the key of their check, with their cached results."""
 
     def drop(self, tables: Collection[int], reason: str) -> None:
-        """Take tables (by index) out of the plan, for a reason that is shown to the user."""
+        """Take tables (by number) out of the plan, for a reason that is shown to the user."""
         if tables:
-            self.tables = [table for table in self.tables if table.index not in tables]
+            self.tables = [table for table in self.tables if table.entry.number not in tables]
             self.dropped[reason] = self.dropped.get(reason, 0) + len(tables)
             if not self.tables:
                 self.reason = reason
@@ -162,9 +160,9 @@ class Plan:
         for position, table in enumerate(self.tables):
             part = found[id(table.part)]
             if part is not table.part:
-                self.tables[position] = replace(table, part=part)
+                self.tables[position] = table._replace(part=part)
             if part is False:
-                gone.add(table.index)
+                gone.add(table.entry.number)
         self.drop(gone, "no dictionary holds the strings")
 
     def _looked_up(self, check: Check, dictionaries: Dictionaries) -> Requirement:
@@ -192,14 +190,14 @@ class Plan:
                 left &= ~TEXTS
         if not found and not left:
             return check.test.inverted  # no value equals the string, so all differ from it
-        return check if left == check.types else replace(check, types=left)
+        return check if left == check.types else check._replace(types=left)
 
     def explain(self) -> dict[str, Any]:
         """The plan as plain data (`exhume search --explain-plan`)."""
         return {
             "tables": [
                 {
-                    "table": table.index,
+                    "table": table.entry.number,
                     "schema": table.entry.schema_id,
                     "records": table.entry.num_messages,
                     "checks": sorted({describe_check(check) for check in checks_of(table.part)}),
@@ -278,7 +276,7 @@ def make_plan(
         if part is False:
             gone += 1
         else:
-            plan.tables.append(TablePlan(entry.index, entry, part))
+            plan.tables.append(TablePlan(entry, part))
     if gone:
         plan.dropped["the shape of the records cannot match"] = gone
     if not plan.tables:

@@ -10,7 +10,6 @@ the reference implementation, whose results these are to equal.  `dialect` is wh
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from exhume.formats.clp_s.layout import MAX_NODE_ID, NodeType, Schema, is_marker
@@ -18,13 +17,13 @@ from exhume.formats.clp_s.query.condition import EXISTS, MISSING, AllOf, ColumnT
 from exhume.formats.clp_s.query.operand import ARRAYS, FLOATS, type_names
 from exhume.formats.clp_s.query.tree import EQUAL, Dialect, Key
 from exhume.formats.clp_s.query.wildcard import STAR, Wildcard
+from exhume.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.query.resolve import Resolver
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(NamedTuple):
     """A test of the columns of one node of a table.
 
     Attributes:
@@ -45,15 +44,13 @@ class Check:
         return (self.node, id(self.test), self.types, self.rest)
 
 
-@dataclass(frozen=True, slots=True)
-class EveryPart:
+class EveryPart(NamedTuple):
     """A requirement that is met if all of its parts are."""
 
     parts: tuple[Requirement, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class AnyPart:
+class AnyPart(NamedTuple):
     """A requirement that is met if one of its parts is."""
 
     parts: tuple[Requirement, ...]

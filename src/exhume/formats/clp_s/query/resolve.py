@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Final
 
 from exhume.errors import LimitExceededError
@@ -101,7 +100,7 @@ class Resolver:
         for node in sorted(nodes):
             path = self._path(node, column.namespace)
             if path is not None:
-                test = replace(condition, column=replace(column, keys=path), types=self.types[node])
+                test = condition._replace(column=column._replace(keys=path), types=self.types[node])
                 # A node below a level without a key (in an array) is not found by its own path, of whose keys such a
                 # level uses up none.
                 if self.nodes(test)[0]:

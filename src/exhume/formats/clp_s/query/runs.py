@@ -117,7 +117,7 @@ class RunSearch:
         together = self.kernel_tables
         for first, stop in together.runs(min(blocks.BLOCK_BYTES, windows.WORTHWHILE), text_rows(self.archive)):
             start = at
-            while at < len(planned) and planned[at].index < stop:
+            while at < len(planned) and planned[at].entry.number < stop:
                 at += 1
             if start == at:
                 continue
@@ -151,11 +151,11 @@ class RunSearch:
         out = bytearray(before[-1])
         parts: dict[int, list[TablePlan]] = {}  # tables with the same requirement, by its identity
         for table in planned:
-            if rows[table.index]:
+            if rows[table.entry.number]:
                 parts.setdefault(id(table.part), []).append(table)
         for same in parts.values():
             part = same[0].part
-            alone: Collection[int] = [table.index for table in same]  # tables to read one by one
+            alone: Collection[int] = [table.entry.number for table in same]  # tables to read one by one
             # A run of one table is one with more columns than rows, which the kernel reads faster.
             if part is not True and (len(same) >= LEAST or stop == first + 1):
                 alone = self._search_run(part, first, stop, alone, before, out)

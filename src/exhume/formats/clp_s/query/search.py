@@ -97,7 +97,7 @@ class Search:
             first = self._filled[0]
             nodes = resolve_projection(archive, projection) if projection else None
             looked_at = examined_nodes(first.part, nodes if printing else ())  # `()`: only the condition's columns
-            self._ahead.table(archive.tables[first.index], looked_at, variables=True)
+            self._ahead.table(archive.tables[first.entry.number], looked_at, variables=True)
         elif printing:
             self._ahead.variables()
         self.plan.look_up(archive)
@@ -115,8 +115,8 @@ class Search:
         for place, planned in enumerate(tables):
             if place in following:
                 later = following[place]
-                self._ahead.table(stored[later.index], examined_nodes(later.part, nodes))
-            table, wanted = stored[planned.index], examined_nodes(planned.part, nodes)
+                self._ahead.table(stored[later.entry.number], examined_nodes(later.part, nodes))
+            table, wanted = stored[planned.entry.number], examined_nodes(planned.part, nodes)
             share = partial(table.share, wanted) if shared else None
             yield table, planned.part, SharedValue(partial(table.load, wanted), share)
 

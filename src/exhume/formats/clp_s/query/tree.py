@@ -7,14 +7,14 @@ KQL is the query language of clp-s.  The archive decides the meaning: a query re
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from typing import Final
+
+from exhume.tuples import NamedTuple
 
 Version = tuple[int, int, int]  # of the format: major, minor, patch
 
 
-@dataclass(frozen=True, slots=True)
-class Dialect:
+class Dialect(NamedTuple):
     """What KQL means in a format version.
 
     `core_text`: text encoding of 0.4.0 on.  `legacy_instants`: a time literal is an integer of milliseconds that
@@ -62,8 +62,7 @@ NAMESPACES: Final = "@$!#"
 """Signs before a path that select other columns than those of the records, such as `@` for auto-generated keys."""
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
+class Key(NamedTuple):
     """One step of a column path: a key name (raw bytes as stored), or, with `any`, the wildcard for any number of
     levels."""
 
@@ -77,13 +76,12 @@ class Key:
         return re.sub(r'([\\.*():<>"{}@$!# ])', r"\\\1", self.name.decode("utf-8", "backslashreplace"))
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(NamedTuple):
     """A path of keys in a namespace (`""` for the records themselves); `position` is its column in the query text."""
 
     keys: tuple[Key, ...]
     namespace: str = ""
-    position: int = field(default=0, compare=False)
+    position: int = 0
 
     @property
     def everything(self) -> bool:
@@ -103,16 +101,14 @@ class Column:
         return self.namespace + ".".join(map(str, self.keys))
 
 
-@dataclass(frozen=True, slots=True)
-class Number:
+class Number(NamedTuple):
     """A literal that reads as a number; `text` is what string columns are compared with."""
 
     text: bytes
     value: float
 
 
-@dataclass(frozen=True, slots=True)
-class Boolean:
+class Boolean(NamedTuple):
     """`true` or `false`."""
 
     value: bool
@@ -123,15 +119,13 @@ class Boolean:
         return b"true" if self.value else b"false"
 
 
-@dataclass(frozen=True, slots=True)
-class Null:
+class Null(NamedTuple):
     """`null`."""
 
     text: bytes = b"null"
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(NamedTuple):
     """Any other literal: a pattern of bytes, `*` and `?`, with backslash before each literal `*`, `?` and backslash."""
 
     text: bytes
@@ -147,20 +141,18 @@ class Text:
         return has_wildcard(self.text)
 
 
-@dataclass(frozen=True, slots=True)
-class Instant:
+class Instant(NamedTuple):
     """`timestamp("…"[, "pattern"])` or `date("…")`, not yet interpreted: the archive's version decides how."""
 
     text: str
     pattern: str | None = None
-    position: int = field(default=0, compare=False)
+    position: int = 0
 
 
 Literal = Number | Boolean | Null | Text | Instant
 
 
-@dataclass(frozen=True, slots=True)
-class Filter:
+class Filter(NamedTuple):
     """`column op literal`."""
 
     column: Column
@@ -168,22 +160,19 @@ class Filter:
     literal: Literal
 
 
-@dataclass(frozen=True, slots=True)
-class Not:
+class Not(NamedTuple):
     """NOT of its operand."""
 
     child: Expression
 
 
-@dataclass(frozen=True, slots=True)
-class And:
+class And(NamedTuple):
     """AND of its operands."""
 
     children: tuple[Expression, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Or:
+class Or(NamedTuple):
     """OR of its operands."""
 
     children: tuple[Expression, ...]

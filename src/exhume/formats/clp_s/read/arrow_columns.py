@@ -317,7 +317,7 @@ class ColumnMaker:
         if piece.column is None:
             program, owners = run_program(piece.part, piece.run)
         else:
-            owners = [piece.column.spec.index]
+            owners = [piece.column.spec.place]
             program = ClpsProgram([piece.column.operation(raw=True, exact=True)], data.num_messages)
         if isinstance(rows, range):
             text, ends, fault = program.spans(rows.start, rows.stop)

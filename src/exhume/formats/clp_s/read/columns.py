@@ -407,7 +407,7 @@ class Column:
         kind, _, row, detail = fault
         size, place = self.values.itemsize, self._first + row  # `place`: the row number in the whole table
         row_span = self.span.sub(size * place, size * place + size)
-        where = f"row {place}, column {self.spec.index}"
+        where = f"row {place}, column {self.spec.place}"
         texts = self.texts
         match kind:
             case kernel.BAD_LOG_TYPE:

@@ -58,7 +58,7 @@ class Partial(NamedTuple):
     def entry(self, schema_id: int) -> TableEntry:
         """Return the table with these columns, for the new archive; `schema_id`: the new id of the reduced schema."""
         table = self.table
-        return TableEntry(table.index, table.stream_id, table.start, self.end, schema_id, table.num_messages)
+        return TableEntry(table.number, table.stream_id, table.start, self.end, schema_id, table.num_messages)
 
 
 class _Place(NamedTuple):

@@ -46,7 +46,7 @@ class Table:
     @property
     def index(self) -> int:
         """Position in the table metadata, which is the order of `clp-s x`."""
-        return self.entry.index
+        return self.entry.number
 
     @property
     def schema_id(self) -> int:

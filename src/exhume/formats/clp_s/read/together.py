@@ -14,7 +14,6 @@ import threading
 from array import array
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import accumulate, islice
 from typing import TYPE_CHECKING, Final
 
@@ -27,6 +26,7 @@ from exhume.formats.clp_s.read import kernel
 from exhume.formats.clp_s.read.columns import Column
 from exhume.formats.clp_s.read.program import ARRAY_TYPES, DONE, FULL, LOG_TYPES, ODD, PATTERNS, VARIABLES
 from exhume.formats.clp_s.read.render import CHUNK_SIZE
+from exhume.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from exhume_ksy.fast.clp_s_schema_ids import SchemaColumns
@@ -57,8 +57,7 @@ SUPPLIES: Final[dict[int, tuple[int, ...]]] = {
 """What the kernel has to be supplied with before it can gather values of a node type."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunSource:
+class RunSource(NamedTuple):
     """The tables of a run, in the place of a single table: a column of values from all of them refers to it."""
 
     archive: TableArchive
