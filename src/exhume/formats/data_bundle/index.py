@@ -10,7 +10,6 @@ Spec: data_bundle.txt, Index; `docs/formats/data_bundle.md`, "Profile".
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import TypeVar
 
 from exhume.errors import ExhumeError, Span
@@ -109,12 +108,13 @@ def parse_config(value: bytes, where: Span) -> BundleConfig:
     return config
 
 
-@dataclass(slots=True)
 class BundleIndex:
-    """Live rows of the index database, as of `sequence` when that is given."""
+    """Live rows of the index database."""
 
-    database: Database
-    sequence: int | None = None
+    def __init__(self, database: Database, sequence: int | None = None) -> None:
+        """The rows as of the sequence number `sequence`; None: the newest."""
+        self.database = database
+        self.sequence = sequence
 
     @property
     def where(self) -> Span:

@@ -16,7 +16,6 @@ from __future__ import annotations
 import itertools
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 from exhume.counts import counted
@@ -38,24 +37,25 @@ Unused = tuple[Status, int, LogItems | list[Item]]
 """(status, number of the column family, items) that are not part of the state."""
 
 
-@dataclass(slots=True)
 class LoadedLog:
     """A log in memory."""
 
-    number: int  # the one in the name of its file
-    items: dict[int, LogItems] = field(default_factory=dict)  # of the state, by column family, sorted
-    ranges: list[RangeDeletion] = field(default_factory=list)  # of the state
-    unused: list[Unused] = field(default_factory=list)
-    """Items that are not part of the state: of column families that have them in tables already or that do not exist,
-    of transactions that were rolled back, of an earlier use of the file."""
-    rule: SequenceRule = SequenceRule.PER_OPERATION
-    evidence: str = ""  # why this rule was used
-    last_sequence: int = 0  # the highest one
-    records: int = 0  # number of batches
-    kinds: set[int] = field(default_factory=set)  # types of the operations of the state
-    recorded: Recorder = field(default_factory=Recorder)  # findings of reading
-    error: ExhumeError | None = None
-    """The error that ended reading before the end of the log."""
+    def __init__(self, number: int, evidence: str = "") -> None:
+        """An empty log; `number` is the one in the name of its file."""
+        self.number = number
+        self.items: dict[int, LogItems] = {}  # of the state, by column family, sorted
+        self.ranges: list[RangeDeletion] = []  # of the state
+        self.unused: list[Unused] = []
+        """Items that are not part of the state: of column families that have them in tables already or that do not
+        exist, of transactions that were rolled back, of an earlier use of the file."""
+        self.rule: SequenceRule = SequenceRule.PER_OPERATION
+        self.evidence = evidence  # why this rule was used
+        self.last_sequence: int = 0  # the highest one
+        self.records: int = 0  # number of batches
+        self.kinds: set[int] = set()  # types of the operations of the state
+        self.recorded: Recorder = Recorder()  # findings of reading
+        self.error: ExhumeError | None = None
+        """The error that ended reading before the end of the log."""
 
     def report_fault(self, report: Report) -> LoadedLog:
         """Report the findings on the log; raise the error that ended reading."""
@@ -77,21 +77,23 @@ class LogBatch(NamedTuple):
         return False
 
 
-@dataclass(slots=True)
 class WriteBatches:
     """Batches of one write each, as items in the order of the log: puts and deletions in the column family 0."""
 
-    items: LogItems
-    sequence: int = -1
-    """The sequence number of the first; -1: there is none yet."""
-    highest: int = 0
-    """The highest sequence number."""
-    kinds: int = 0
-    """The value types that occur, one bit for each."""
-    stated: int = 1
+    stated = 1
     """Operations per batch, as in `Batch.stated`, which `rule_of` reads as well."""
     marks: tuple[TransactionMark, ...] = ()
     """Marks of transactions, as in `Batch.marks`: none."""
+
+    def __init__(self, items: LogItems) -> None:
+        """No batches yet; they are added to `items`."""
+        self.items = items
+        self.sequence: int = -1
+        """The sequence number of the first; -1: there is none yet."""
+        self.highest: int = 0
+        """The highest sequence number."""
+        self.kinds: int = 0
+        """The value types that occur, one bit for each."""
 
     def take(self, block: bytes, at: int, base: int) -> tuple[int, int]:
         """Add the batches of single writes at `at` in a block of the log; return how many they are, and where they end.

@@ -14,7 +14,6 @@ Spec: LevelDB doc/log_format.md, db/write_batch.cc; RocksDB db/log_format.h.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Never
 
 from exhume.codecs import decompress
@@ -65,7 +64,6 @@ class _EndOfLog(Exception):  # noqa: N818 - not an error
     """Raised at a fragment after which the log must not be read."""
 
 
-@dataclass(slots=True)
 class LogReader:
     """The records of a log or manifest, in order; offsets are absolute (`source.origin` included).
 
@@ -74,37 +72,40 @@ class LogReader:
     an offset in the block.
     """
 
-    source: Source
-    report: Report = checks.strict
-    limits: Limits = DEFAULT_LIMITS
-    number: int | None = None
-    lost: int = 0
-    """Bytes of fragments and filler that could not be used, after iteration."""
-    timestamps: dict[int, int] = field(default_factory=dict)
-    """Bytes of the user-defined timestamps at the end of keys, by column family, as far as the log states them."""
-    _codec: str | None = None
-    """Codec of the records, which the first fragment may state; None: not compressed."""
-    _headless: bool = False
-    """Whether the first fragment, which would state a compression, could not be read."""
-    _recycled: bool = False
-    """Whether a fragment stated the number of this log."""
-    _pending: list[tuple[tuple[Any, ...], dict[str, Any], int]] = field(default_factory=list)
-    """Findings since the last such fragment, which may be about an earlier use of the file: (rule, detail), facts,
-    lost bytes.
-    They are reported only if more of this log follows (`_confirm`)."""
-    remains: int | None = None
-    """Where in the file an earlier use of it begins, after iteration; None if there is none."""
-    take: Callable[[bytes, int, int], int] | None = None
-    """Takes batches with a single write directly from a block, so that they are not yielded as records.
+    def __init__(
+        self,
+        source: Source,
+        report: Report = checks.strict,
+        limits: Limits = DEFAULT_LIMITS,
+        number: int | None = None,
+    ) -> None:
+        """Read the log in `source`; `report` is called with each finding."""
+        self.source = source
+        self.report = report
+        self.limits = limits
+        self.number = number
+        self.lost: int = 0
+        """Bytes of fragments and filler that could not be used, after iteration."""
+        self.timestamps: dict[int, int] = {}
+        """Bytes of the user-defined timestamps at the end of keys, by column family, as far as the log states them."""
+        self.remains: int | None = None
+        """Where in the file an earlier use of it begins, after iteration; None if there is none."""
+        self.take: Callable[[bytes, int, int], int] | None = None
+        """Takes batches with a single write directly from a block, so that they are not yielded as records.
 
-    Its arguments are the block, the offset in it to start from, and the block's absolute offset.  It returns the offset
-    in the block after the last batch that it took."""
-    _open: bool = False
-    """Whether a record has begun and is not complete."""
-    _taken: bool = False
-    """Whether `take` took any writes."""
-    about: list[tuple[int, int]] = field(default_factory=list)
-    """Ranges of the fragments so far that are about the log itself; offsets in the file."""
+        Its arguments are the block, the offset in it to start from, and the block's absolute offset.  It returns the
+        offset in the block after the last batch that it took."""
+        self.about: list[tuple[int, int]] = []
+        """Ranges of the fragments so far that are about the log itself; offsets in the file."""
+        # Codec of the records, which the first fragment may state; None: not compressed.
+        self._codec: str | None = None
+        self._headless = False  # whether the first fragment, which would state a compression, could not be read
+        self._recycled = False  # whether a fragment stated the number of this log
+        # Findings since the last such fragment, which may be about an earlier use of the file: (rule, detail), facts,
+        # lost bytes.  They are reported only if more of this log follows (`_confirm`).
+        self._pending: list[tuple[tuple[Any, ...], dict[str, Any], int]] = []
+        self._open = False  # whether a record has begun and is not complete
+        self._taken = False  # whether `take` took any writes
 
     def __iter__(self) -> Iterator[LogRecord]:
         """Yield every complete record; report the fragments of incomplete ones, and those without a first one."""

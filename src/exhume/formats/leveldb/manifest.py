@@ -11,7 +11,6 @@ Spec: LevelDB doc/impl.md, db/version_set.cc; RocksDB db/version_edit.cc for tag
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, field
 from typing import Any
 
 from exhume.errors import FormatError, Span, UnsupportedFeatureError
@@ -63,20 +62,21 @@ class EditRecord(NamedTuple):
     intact: bool
 
 
-@dataclass(slots=True)
 class ColumnFamily:
     """One column family: its tables by number, and the first log whose content is not in tables yet (`log_number`).
 
     `comparator` is the name of its own order of keys, if an edit states one; `dropped`: it was deleted.
     """
 
-    name: str = "default"
-    tables: dict[int, TableFile] = field(default_factory=dict)
-    log_number: int = 0
-    comparator: str | None = None
-    dropped: bool = False
-    blobs: dict[int, BlobCounts] = field(default_factory=dict)
-    """Blob files by number, with the values that entries may still refer to."""
+    def __init__(self, name: str = "default") -> None:
+        """A column family without files."""
+        self.name = name
+        self.tables: dict[int, TableFile] = {}
+        self.log_number: int = 0
+        self.comparator: str | None = None
+        self.dropped: bool = False
+        self.blobs: dict[int, BlobCounts] = {}
+        """Blob files by number, with the values that entries may still refer to."""
 
     @property
     def live_blobs(self) -> dict[int, BlobCounts]:
@@ -96,30 +96,31 @@ class ColumnFamily:
         }
 
 
-@dataclass(slots=True)
 class Manifest:
     """The result of replaying a manifest: counters, column families, and all numbers that it ever named."""
 
-    name: str = ""
-    records: list[EditRecord] = field(default_factory=list)
-    comparator: str | None = None
-    previous_log_number: int = 0
-    """An older log that is replayed as well; 0 without one."""
-    min_log_number: int = 0
-    """RocksDB keeps logs from this number on, for prepared transactions; 0: not stated."""
-    tracked_logs: set[int] = field(default_factory=set)
-    """Logs that RocksDB requires to be there: it names them where it keeps track of them."""
-    next_file_number: int | None = None
-    last_sequence: int | None = None
-    waterline: int | None = None
-    """The compaction waterline, which only dacha writes."""
-    families: dict[int, ColumnFamily] = field(default_factory=lambda: {0: ColumnFamily()})
-    mentioned: set[int] = field(default_factory=set)
-    """Numbers of all tables that any edit adds or deletes."""
-    mentioned_blobs: set[int] = field(default_factory=set)
-    """Numbers of all blob files that any edit adds."""
-    damaged: bool = False
-    """Whether a record could not be read, or has a bad checksum."""
+    def __init__(self, name: str) -> None:
+        """The state before the first edit; `name` is that of the file."""
+        self.name = name
+        self.records: list[EditRecord] = []
+        self.comparator: str | None = None
+        self.previous_log_number: int = 0
+        """An older log that is replayed as well; 0 without one."""
+        self.min_log_number: int = 0
+        """RocksDB keeps logs from this number on, for prepared transactions; 0: not stated."""
+        self.tracked_logs: set[int] = set()
+        """Logs that RocksDB requires to be there: it names them where it keeps track of them."""
+        self.next_file_number: int | None = None
+        self.last_sequence: int | None = None
+        self.waterline: int | None = None
+        """The compaction waterline, which only dacha writes."""
+        self.families: dict[int, ColumnFamily] = {0: ColumnFamily()}
+        self.mentioned: set[int] = set()
+        """Numbers of all tables that any edit adds or deletes."""
+        self.mentioned_blobs: set[int] = set()
+        """Numbers of all blob files that any edit adds."""
+        self.damaged: bool = False
+        """Whether a record could not be read, or has a bad checksum."""
 
     def order_of(self, family: int) -> Comparator:
         """The order of keys in a column family."""
