@@ -13,11 +13,10 @@ from __future__ import annotations
 import io
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from exhume.archive import Entry, Info, MemberArchive, Progress, no_progress
+from exhume.archive import Entry, MemberArchive, Progress, no_progress
 from exhume.counts import counted
 from exhume.errors import EntryNotFoundError, ExhumeError, Span, UnrecognizedFormatError, shorten
 from exhume.findings import Finding, deduplicated
@@ -30,6 +29,7 @@ from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
 
 if TYPE_CHECKING:
+    from exhume.formats.caf.info import CafInfo
     from exhume.layout.sections import SectionMap
 
 TAIL = 256 << 10
@@ -43,39 +43,6 @@ BATCH = 32 << 20
 
 TRAILING = 64
 """Bytes before the end that are searched for a footer when the last four bytes are not one."""
-
-
-@dataclass(frozen=True, slots=True)
-class CafInfo(Info):
-    """Facts from the index, without reading data; sizes in bytes.
-
-    `files_size` is that of all members; `unreferenced` are bytes of the data section that belong to none; `unreadable`
-    members have an unusable entry; for `index_order` see `verify.index_order`.
-    """
-
-    format_version: str
-    files: int
-    size: int
-    data_size: int
-    index_size: int
-    files_size: int
-    unreferenced: int
-    unreadable: int
-    index_order: str
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "format": "caf",
-            "format_version": self.format_version,
-            "files": self.files,
-            "size": self.size,
-            "data_size": self.data_size,
-            "index_size": self.index_size,
-            "files_size": self.files_size,
-            "unreferenced": self.unreferenced,
-            "unreadable": self.unreadable,
-            "index_order": self.index_order,
-        }
 
 
 def open_archive(source: Source | Tree, *, limits: Limits = DEFAULT_LIMITS, any_version: bool = False) -> CafArchive:
@@ -360,21 +327,9 @@ class CafArchive(MemberArchive):
 
     def info(self) -> CafInfo:
         """Return counts, sizes and the order of the index."""
-        from exhume.formats.caf.verify import index_order, unreferenced
+        from exhume.formats.caf.info import collect
 
-        index = self.index
-        live = [ordinal for ordinal, _ in index.items() if ordinal not in index.flaws]
-        return CafInfo(
-            format_version=shorten(index.version),
-            files=len(index.table),
-            size=self.source.size,
-            data_size=self.data_size,
-            index_size=self.index_size,
-            files_size=sum(index.ends[ordinal] - index.starts[ordinal] for ordinal in live),
-            unreferenced=sum(end - start for start, end in unreferenced(index, self.data_size)),
-            unreadable=len(index.table) - len(live),
-            index_order=index_order(index),
-        )
+        return collect(self)
 
     def sections(self, *, jobs: int = 1) -> SectionMap:
         from exhume.formats.caf.sections import build_sections

@@ -12,12 +12,11 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass
 from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from exhume.archive import Entry, Info, MemberArchive, Progress, no_progress
+from exhume.archive import Entry, MemberArchive, Progress, no_progress
 from exhume.choices import check_choice
 from exhume.errors import EntryNotFoundError, ExhumeError, FormatError, Span, shorten
 from exhume.findings import Finding, deduplicated
@@ -37,50 +36,8 @@ from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
 
 if TYPE_CHECKING:
+    from exhume.formats.data_bundle.info import BundleInfo
     from exhume.layout.sections import SectionMap
-
-
-@dataclass(frozen=True, slots=True)
-class BundleInfo(Info):
-    """Configuration, index and shards, from the index alone; `DataBundleArchive.stats` has more.
-
-    Values are None when only the rows of a remote index would give them and reading these takes more than one request;
-    `header`, that of the first shard, then replaces the configuration.
-    """
-
-    config: BundleConfig | None
-    header: ShardHeader | None
-    shards: tuple[dict[str, Any], ...]
-    """Number, size and count of records of each shard, as in JSON."""
-    index: dict[str, Any]
-    """Writer, last sequence number, number of files and size of the index, as in JSON."""
-    files: int | None
-    directories: int | None
-    size: int | None
-    """Bytes of all files."""
-    stored_size: int
-    """Bytes of the bundle: shards and index."""
-
-    @property
-    def omitted(self) -> str:
-        return "" if self.config else "files and records were not counted: --stats reads the whole index"
-
-    def to_dict(self) -> dict[str, Any]:
-        config = self.config
-        stated = config or self.header
-        return {
-            "magic": config.magic if config else None,
-            "compression": compression_name(stated.compression) if stated else None,
-            "record_size": stated.record_size if stated else None,
-            "block_size": config.block_size if config else None,
-            "raw_packed": config.raw_packed if config else None,
-            "files": self.files,
-            "directories": self.directories,
-            "size": self.size,
-            "stored_size": self.stored_size,
-            "index": self.index,
-            "shards": list(self.shards),
-        }
 
 
 class DataBundleArchive(MemberArchive):
@@ -275,6 +232,8 @@ class DataBundleArchive(MemberArchive):
 
         Rows of an index that takes more than one request are counted only once they have been read (`stats`, `rows`).
         """
+        from exhume.formats.data_bundle.info import BundleInfo
+
         shards: dict[int, dict[str, Any]] = {}
         self.tree.will_read(sizes=self.shard_files().values())
         for number, name in self.shard_files().items():

@@ -10,16 +10,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Unpack
 
-from exhume.archive import Entry, Info, Progress, RecordArchive, no_progress
+from exhume.archive import Entry, Progress, RecordArchive, no_progress
 from exhume.choices import check_choice, check_keywords
 from exhume.findings import Finding, deduplicated
 from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.database import Database
-from exhume.formats.leveldb.files import DbFile
 from exhume.formats.leveldb.kernel import number_range
 from exhume.formats.leveldb.layout_facts import (
     BLOB_HEADER,
@@ -39,49 +37,8 @@ from exhume.limits import DEFAULT_LIMITS, Limits
 
 if TYPE_CHECKING:
     from exhume.formats.leveldb.arrow import LevelDbTableOptions
+    from exhume.formats.leveldb.info import LevelDbInfo
     from exhume.layout.sections import SectionMap
-
-
-@dataclass(frozen=True, slots=True)
-class LevelDbInfo(Info):
-    """Facts that are known without reading tables and logs."""
-
-    writer: str
-    """The program that wrote the manifest, see `Manifest.writer`."""
-    comparator: str
-    manifest: str | None
-    """Name of the manifest; None without one."""
-    counters: dict[str, int | None]
-    """Counters in the manifest, by name; None if it does not state one."""
-    families: dict[str, int]
-    """Number of tables of each column family, by its name."""
-    files: tuple[DbFile, ...]
-    edits: int
-    """Number of version edits in the manifest."""
-    problems: int
-    """Number of findings of opening."""
-    errors: tuple[Finding, ...]
-    """Those that are problems, and those of `stats`."""
-
-    @property
-    def findings(self) -> tuple[Finding, ...]:
-        return self.errors
-
-    def to_dict(self) -> dict[str, Any]:
-        sizes: Counter[str] = Counter()
-        for file in self.files:
-            sizes[f"{file.role} {file.kind}s" if file.kind in ("table", "log", "manifest") else "other files"] += 1
-        return {
-            "writer": self.writer,
-            "comparator": self.comparator,
-            "manifest": self.manifest,
-            **self.counters,
-            "edits": self.edits,
-            "column_families": self.families,
-            "problems": self.problems,
-            "counts": dict(sorted(sizes.items())),
-            "files": [file.to_dict() for file in self.files],
-        }
 
 
 class LevelDbArchive(RecordArchive):
@@ -111,23 +68,9 @@ class LevelDbArchive(RecordArchive):
 
     def info(self) -> LevelDbInfo:
         """Return the facts from CURRENT, manifest and directory; tables and logs are not read."""
-        database, manifest = self.database, self.database.manifest
-        counters = {
-            name: getattr(manifest, name) if manifest else None
-            for name in ("last_sequence", "next_file_number", "log_number", "previous_log_number", "waterline")
-        }
-        families = {family.name: len(family.tables) for family in manifest.families.values()} if manifest else {}
-        return LevelDbInfo(
-            writer=manifest.writer if manifest else "unknown",
-            comparator=database.comparator,
-            manifest=manifest.name if manifest else None,
-            counters=counters,
-            families=families,
-            files=tuple(database.files),
-            edits=len(manifest.records) if manifest else 0,
-            problems=len(database.problems),
-            errors=tuple(file for file in (*database.problems, *self._scanned) if file.is_problem),
-        )
+        from exhume.formats.leveldb.info import collect
+
+        return collect(self.database, self._scanned)
 
     def stats(self, *, jobs: int = 1) -> dict[str, Any]:
         """Versions by status and type, sequence numbers, rules of the logs, and every version edit with its offset."""
