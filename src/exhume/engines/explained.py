@@ -10,7 +10,6 @@ reads bytes on demand, for data too large to hold.  A section has the names of t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -33,17 +32,15 @@ NARROWED = "elements outside the range were not read: fields that they place ins
 """Note on a section whose elements outside of the requested range were not parsed."""
 
 
-@dataclass(slots=True)
 class SectionCache:
-    """Data kept between two views of one section, of any size; only the shown parts are read.
+    """Data kept between two views of one section, of any size; only the shown parts are read."""
 
-    `content` returns its payload.  A view takes about `patience` seconds at most; None: without a limit.
-    """
-
-    content: Callable[[], bytes | Region] | None = None
-    patience: float | None = None
-    readings: dict[bool, Reading] = field(default_factory=dict)
-    """The parsed values: of the payload (True), and of the stored bytes."""
+    def __init__(self, content: Callable[[], bytes | Region] | None = None, patience: float | None = None) -> None:
+        """`content` returns the payload.  A view takes about `patience` seconds at most; None: without a limit."""
+        self.content = content
+        self.patience = patience
+        self.readings: dict[bool, Reading] = {}
+        """The parsed values: of the payload (True), and of the stored bytes."""
 
 
 def explain_section(

@@ -8,7 +8,6 @@ that the format's `inspect` hook finds in the remainder, with the reasons in `pr
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from exhume.archive import Archive, Entry, Info, Progress, no_progress
@@ -75,17 +74,20 @@ def inspect_archive(
         return Inspection(opened, described, limits=limits, **options)
 
 
-@dataclass(frozen=True, slots=True)
 class PartialInfo(Info):
     """Result of `info` for a damaged archive: the values that could be read, and the reason for missing ones.
 
     The verdict of `verify` is part of it, if there were findings.
     """
 
-    facts: dict[str, Any]  # the JSON form of the archive's own `info`, or of its header
-    verdict: Verdict
-    findings: tuple[Finding, ...]
-    omitted_: str = ""  # value of the property `omitted`
+    def __init__(
+        self, facts: dict[str, Any], verdict: Verdict, findings: tuple[Finding, ...], omitted: str = ""
+    ) -> None:
+        """`facts` is the JSON form of the archive's own `info`, or of its header."""
+        self.facts = facts
+        self.verdict = verdict
+        self._findings = findings
+        self._omitted = omitted
 
     def to_dict(self) -> dict[str, Any]:
         """Return the facts, followed by verdict and findings if there are any."""
@@ -98,8 +100,12 @@ class PartialInfo(Info):
         }
 
     @property
+    def findings(self) -> tuple[Finding, ...]:
+        return self._findings
+
+    @property
     def omitted(self) -> str:
-        return self.omitted_
+        return self._omitted
 
 
 class Inspection(Archive):

@@ -11,7 +11,6 @@ import codecs
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -150,11 +149,12 @@ def _parts(raw: memoryview, size: int) -> Iterator[memoryview]:
     return (raw[at : at + size] for at in range(0, len(raw), size))
 
 
-@dataclass(frozen=True, slots=True)
 class LongText:
     """A string for `dump_pieces` that is in memory as UTF-8 only, not as decoded text."""
 
-    raw: memoryview
+    def __init__(self, raw: memoryview) -> None:
+        """`raw` is the UTF-8."""
+        self.raw = raw
 
     def pieces(self, errors: str = "strict") -> Iterator[str]:
         """The text in chunks.  Raises `UnicodeDecodeError`, as `errors` says."""

@@ -12,7 +12,6 @@ import keyword
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -189,18 +188,19 @@ class Named(int):
     name: str
 
 
-@dataclass(frozen=True, slots=True)
 class Many(Sequence[Any]):
     """Values of an enum, each named when it is examined."""
 
-    values: Sequence[Any]
-    name: Callable[[Any], Any]
+    def __init__(self, values: Sequence[Any], name: Callable[[Any], Any]) -> None:
+        """Name these values with `name`."""
+        self._values = values
+        self._name = name
 
     def __len__(self) -> int:
-        return len(self.values)
+        return len(self._values)
 
     def __getitem__(self, index: Any) -> Any:
-        return self.name(self.values[index])
+        return self._name(self._values[index])
 
 
 RELEASED = 32 << 20

@@ -66,32 +66,31 @@ class Field:
             yield from child.walk(depth + 1)
 
 
-@dataclass(frozen=True, slots=True)
 class EvenPositions(Sequence[Any]):
-    """Start and end of elements that all have `width` bytes, from `start` on."""
+    """Start and end of elements that all have the same number of bytes."""
 
-    start: int
-    width: int
-    many: int
+    def __init__(self, start: int, width: int, many: int) -> None:
+        """`many` elements of `width` bytes each, from the offset `start` on."""
+        self._start = start
+        self._width = width
+        self._many = many
 
     def __len__(self) -> int:
-        return self.many
+        return self._many
 
     def __getitem__(self, index: Any) -> Any:
         """Return start and end of an element of fixed width."""
-        first = self.start + self.width * index
-        return first, first + self.width
+        first = self._start + self._width * index
+        return first, first + self._width
 
 
-@dataclass(frozen=True, slots=True)
 class ElementPlaces(Sequence[Any]):
-    """The places of elements as the debug classes have them, made when they are used.
+    """The places of elements as the debug classes have them, made when they are used."""
 
-    `many` has start and end (None: reading failed) of each, in the bytes `view`.
-    """
-
-    many: Sequence[Any]
-    view: Any
+    def __init__(self, many: Sequence[Any], view: Any) -> None:
+        """`many` has start and end (None: reading failed) of each element, in the bytes `view`."""
+        self.many = many
+        self.view = view
 
     def __len__(self) -> int:
         return len(self.many)
