@@ -7,6 +7,7 @@ and `ctx`, are click's: what the message of a wrong value names.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -224,8 +225,28 @@ class Jobs(click.Option):
         super().__init__(["--jobs", "-j", *param_decls], type=Whole(0), default=default, help=help_text)
 
 
+def _show_help(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    """Print the help of a command and exit, if `--help` was given."""
+    if value and not ctx.resilient_parsing:
+        click.echo(ctx.get_help(), color=ctx.color)
+        ctx.exit()
+
+
+@functools.cache
+def _help_option(*names: str) -> click.Option:
+    """Return the option `--help` with these names; click's own looks for a translation, for which it loads `locale`."""
+    text = "Show this message and exit."
+    return click.Option(
+        ["show_help", *names], is_flag=True, is_eager=True, expose_value=False, help=text, callback=_show_help
+    )
+
+
 class Verb(click.Command):
     """click's command, whose help ends with examples (`exhume.cli.params`), and which suggests similar options."""
+
+    def get_help_option(self, ctx: click.Context) -> click.Option:
+        """The option `--help`, and `-h` unless the command has another meaning for it."""
+        return _help_option(*self.get_help_option_names(ctx))
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments; raises `NoSuchOption`, with suggestions, for an unknown option."""
@@ -254,6 +275,10 @@ class Verb(click.Command):
 
 class Group(click.Group):
     """click's group, which suggests the most similar command for an unknown one, and says of each a whole sentence."""
+
+    def get_help_option(self, ctx: click.Context) -> click.Option:
+        """The option `--help`, and `-h` unless the command has another meaning for it."""
+        return _help_option(*self.get_help_option_names(ctx))
 
     def get_short_help_str(self, limit: int = 45) -> str:
         """The first sentence of the help, as for `Verb`."""
