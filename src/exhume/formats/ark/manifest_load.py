@@ -251,7 +251,7 @@ def _section(value: Mapping[str, Any], odd: Mapping[int, str]) -> ManifestSectio
     query = value.get("acceptance_filter")
     found = Filter.from_value(query) if isinstance(query, Mapping) else ACCEPT_ALL
     if id(query) in odd:
-        found = replace(found, unknown={**found.unknown, "groups": odd[id(query)]})
+        found = found._replace(unknown={**found.unknown, "groups": odd[id(query)]})
     return ManifestSection(
         tuple(_column(each) for each in value["columns"]),
         _guid(value.get("original_log_identifier", NIL)),
