@@ -8,6 +8,7 @@ A skippable frame has bytes for other programs and no content.  Callers pass the
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any
@@ -333,6 +334,19 @@ def zstd_frame(data: Buffer, level: int) -> bytes:
 
     Those that it chooses for a known size of up to 256 KiB make the dictionaries of an archive up to 10 % larger.
     """
-    how = zstandard.ZstdCompressionParameters.from_level(level, write_content_size=True)
-    made = zstandard.ZstdCompressor(compression_params=how).compress(data)
-    return bytes(memoryview(made))  # a copy: the result keeps the memory for the worst case
+    # An engine keeps its tables: a new one for each frame would have to allocate and clear them.
+    engine = _ENGINES.by_level.get(level)
+    if engine is None:
+        how = zstandard.ZstdCompressionParameters.from_level(level, write_content_size=True)
+        engine = _ENGINES.by_level[level] = zstandard.ZstdCompressor(compression_params=how)
+    return bytes(memoryview(engine.compress(data)))  # a copy: the result keeps the memory for the worst case
+
+
+class _Engines(threading.local):
+    """The compressors of each thread, by level; one serves one thread at a time."""
+
+    def __init__(self) -> None:
+        self.by_level: dict[int, zstandard.ZstdCompressor] = {}
+
+
+_ENGINES = _Engines()
