@@ -5,11 +5,14 @@ from __future__ import annotations
 import io
 import zlib
 from collections.abc import Iterator
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Final
 
 from exhume.codecs.layout import FRAME_STARTS
 from exhume.codecs.zstd import ZSTD_WINDOW_MAX
 from exhume.errors import CodecError
+
+GZIP: Final = b"\x1f\x8b"
+"""First bytes of a gzip member."""
 
 
 def inflate_file(file: BinaryIO, name: str, size: int = 1 << 20) -> Iterator[bytes]:
@@ -18,27 +21,27 @@ def inflate_file(file: BinaryIO, name: str, size: int = 1 << 20) -> Iterator[byt
     Concatenated gzip members and zstd frames are one content.  Raises `CodecError` for damage, and whatever `file`
     raises.
     """
-    import gzip
-
     head = file.read(4)
     while len(head) < 4 and (more := file.read(4 - len(head))):  # a pipe may return fewer
         head += more
+    if head[:2] != GZIP and head not in FRAME_STARTS:
+        yield from _pieces(head + file.read(max(size - len(head), 0)), size)
+        while piece := file.read(size):
+            yield piece
+        return
     # The bytes just read are put back, since `file` may not be able to seek.
     joined = io.BufferedReader(_PrefixedFile(head, file), size)
-    stream: Any = joined
-    kind = ""
-    broken: tuple[type[Exception], ...] = ()
-    if head[:2] == b"\x1f\x8b":
-        stream = gzip.GzipFile(fileobj=joined)
-        kind, broken = "gzip", (EOFError, zlib.error, gzip.BadGzipFile)
-    elif head in FRAME_STARTS:
+    if head[:2] != GZIP:
         yield from _zstd(joined, name, size)
         return
+    import gzip
+
+    stream = gzip.GzipFile(fileobj=joined)
     try:
         while piece := stream.read(size):
             yield piece
-    except broken as error:
-        raise CodecError(f"{name}: corrupt {kind} stream", actual=error) from error
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise CodecError(f"{name}: corrupt gzip stream", actual=error) from error
 
 
 STEP = 1 << 10
