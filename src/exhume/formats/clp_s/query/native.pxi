@@ -1,13 +1,12 @@
 # The search part of the kernel: patterns over dictionaries and encoded strings, comparisons over columns.  Comparisons
 # return a mask, a byte per row, 1 if it matches.  An encoded string is a word with the id of a log type (text with
-# placeholders, "holes") and the index of its first variable.
+# placeholders) and the index of its first variable.
 #
 # Structures of the reading part of the kernel: `Strings` are the entries of a dictionary, `string_at` returns the bytes
 # of one as a `Slice` (`text`, `size`).  `Out` is a growing buffer: `reserve` makes space, `add` appends; both return
 # False without memory.  `Op` prints a column; its fields in use here are: `more` and `num_more`, the column's
-# variables (int64) and their number; `holes` and `first_hole`, the parts of all log types, those of log type i from
-# `holes[first_hole[i]]` on, the last of them with kind 0; `arena`, the static text of the log types; `core`, whether
-# text has the encoding from 0.4.0 on.  `add_text` prints encoded text and returns `F_NONE`, or the kind of a fault.
+# variables (int64) and their number; `parts` and `first_part`, the parts of all log types, those of log type i from
+# `parts[first_part[i]]` on, the last of them without a placeholder; `core`, whether text has the encoding from 0.4.0 on.  `add_text` prints encoded text and returns `F_NONE`, or the kind of a fault.
 #
 # `exhume.formats.clp_s.query.pykernel` is the pure-Python implementation and has the documentation.
 
@@ -248,18 +247,18 @@ def clps_lookup(const uint8_t[::1] ids, bytes table, int bits):
 cdef bint fulfilled(const Op* op, uint64_t word, const Constraint* constraints, Py_ssize_t count) noexcept nogil:
     """Whether the variables of an encoded text meet all constraints in this order; others may be in between."""
     cdef uint64_t ident = clp_s_table_clp_word_log_type_id(word), at = clp_s_table_clp_word_ofs_variable(word), distance
-    cdef const Hole* hole
+    cdef const TextPart* part
     cdef int64_t value
     cdef Py_ssize_t met = 0
     if ident >= op.num_log_types:
         return False
-    hole = &op.holes[op.first_hole[ident]]
-    while hole_kind(hole) != 0 and met < count:
+    part = &op.parts[op.first_part[ident]]
+    while part_placeholder(part) != 0 and met < count:
         if at >= <uint64_t>op.num_more:
             return False
         value = load64(op.more, <Py_ssize_t>at)
         at += 1
-        hole += 1
+        part += 1
         if constraints[met].table == NULL:
             if value == constraints[met].base:
                 met += 1
@@ -312,9 +311,8 @@ def clps_match_texts(
     op.more = <const char*>&variables[0] if variables.shape[0] else EMPTY
     op.num_more = variables.shape[0] // sizeof(int64_t)
     op.strings = strings.strings
-    op.holes = log_types.pieces
-    op.first_hole = log_types.first
-    op.arena = log_types.arena.data
+    op.parts = log_types.parts
+    op.first_part = log_types.first
     op.num_log_types = log_types.count
     op.core = log_types.core
     text.data = NULL

@@ -400,111 +400,130 @@ cdef class ClpsRepeated:
 cdef class ClpsLogTypes:
     """The log types of a dictionary, split at their placeholders; pykernel.py documents arguments and errors."""
 
-    cdef Hole* pieces  # the parts of all log types, after one that ends at 0
+    cdef ClpsStrings entries  # whose payload has the static text
+    cdef TextPart* parts
     cdef Py_ssize_t* first  # by log type: index of its first part; one more: the end
     cdef Py_ssize_t count  # of log types
-    cdef Out arena  # the static text of all parts
-    cdef object room  # a buffer of the caller (such as a mapped file) that has `pieces` and `arena`; None: malloc
+    cdef Out arena  # static text that differs from that in the payload
+    cdef object room  # a buffer of the caller (such as a mapped file) that has `parts` and `arena`; None: malloc
     cdef bint in_memory  # not derived from `room`: the collector may clear that before `__dealloc__`
     cdef readonly bint core
 
     def __cinit__(self):
-        self.room = None
+        self.entries = self.room = None
         self.in_memory = True
-        self.pieces = NULL
+        self.parts = NULL
         self.first = NULL
         self.count = 0
         memset(&self.arena, 0, sizeof(Out))
 
-    def __init__(self, ClpsStrings entries, bint core, bint escape, room=None):
+    def __init__(self, ClpsStrings entries not None, bint core, bint escape, room=None):
         """Split log types at their placeholders.
 
         `core`: the dialect from 0.4.0 on; `escape`: static text as JSON content; `room`: a function that returns a
         buffer of a size, for large ones.
         """
-        cdef Py_ssize_t index, i, holes = 0, used = 1, total = 0, size, escapes = 0, text_room
+        cdef Py_ssize_t index, i, placeholders = 0, size, copied = 0
+        cdef bint differs
         cdef uint8_t[::1] given
-        cdef const char* text
         cdef Slice one
         # `first` to `last` are the placeholder bytes of the dialect.
         cdef uint8_t byte, first = CLP_S_DICTIONARY_ENTRIES_MARKS_INTEGER
         cdef uint8_t last = (
             CLP_S_DICTIONARY_ENTRIES_MARKS_DECIMAL if core else CLP_S_DICTIONARY_ENTRIES_CLASSIC_MARKS_DECIMAL)
-        cdef char literal
         if self.first != NULL:
             raise TypeError("made already")
         self.core = core
-        # Measure: the number of placeholders, the size of the text, and how many of its bytes JSON escapes.  Placeholders
-        # and the escape of the dictionary are among those bytes: eight bytes without one are plain text.
+        self.entries = entries
+        # Measure: the number of placeholders, and the size of the text that may be copied.  Placeholders and the escape
+        # of the dictionary are among the bytes that JSON escapes: eight bytes without one are plain text.
         for index in range(entries.count):
             one = string_at(&entries.strings, index)
-            total += one.size
             i = 0
+            differs = False
             while i < one.size:
                 if i + 8 <= one.size and not needs_escape(one.text + i, 8):
                     i += 8
                     continue
                 byte = <uint8_t>one.text[i]
-                holes += first <= byte <= last
-                escapes += ESCAPE[byte] != 0
+                if first <= byte <= last:
+                    placeholders += 1
+                elif ESCAPE[byte] and (escape or byte == CLP_S_DICTIONARY_ENTRIES_MARKS_ESCAPE):
+                    differs = True
+                    copied += 5  # an escape (\u00xx) adds at most 5 bytes
                 i += 1
-        if not escape:
-            escapes = 0
+            if differs:
+                copied += one.size
+        copied += 6  # which `add_escaped` reserves even for the last byte
         self.first = <Py_ssize_t*>malloc((entries.count + 1) * sizeof(Py_ssize_t))
-        size = (holes + entries.count + 2) * sizeof(Hole)  # each log type has one part more than placeholders
+        size = (placeholders + entries.count) * sizeof(TextPart)  # each log type has one part more than placeholders
         if room is not None:
             self.in_memory = False
-            # The parts, and then their text; 6 more, which `add_escaped` reserves even for the last byte.
-            text_room = total + 5 * escapes + 6  # an escape (\u00xx) adds at most 5 bytes
-            given = self.room = room(size + text_room)
-            if given.shape[0] < size + text_room:
+            given = self.room = room(size + copied)  # the parts, and then the arena
+            if given.shape[0] < size + copied:
                 raise ValueError("too little room")
-            self.pieces = <Hole*>&given[0]
+            self.parts = <TextPart*>&given[0]
             self.arena.data = <char*>&given[0] + size
-            self.arena.capacity = text_room
         else:
-            self.pieces = <Hole*>malloc(size)
-        if self.first == NULL or self.pieces == NULL or not reserve(&self.arena, total * (6 if escape else 1) + 6 if (
-                room is None) else 6):
+            self.parts = <TextPart*>malloc(size + 1)
+            self.arena.data = <char*>malloc(copied)
+        self.arena.capacity = copied  # it never grows: parts point into it
+        if self.first == NULL or self.parts == NULL or self.arena.data == NULL:
             raise MemoryError
-        self.pieces[0] = 0
-        # Split each log type at its placeholders, without the escapes of the dictionary.
-        for index in range(entries.count):
-            one = string_at(&entries.strings, index)
-            text = one.text
+        self._split(first, last, escape)
+
+    cdef void _split(self, uint8_t first, uint8_t last, bint escape) noexcept:
+        """Set `parts` and `first`: split each log type at the placeholders `first` to `last`."""
+        cdef Py_ssize_t index, i, used = 0
+        cdef Py_ssize_t start  # of the static text that is neither part of a `TextPart` nor copied
+        cdef Py_ssize_t copy  # where the copy of the current part starts in the arena; -1: none yet
+        cdef Slice one
+        cdef uint8_t byte
+        for index in range(self.entries.count):
+            one = string_at(&self.entries.strings, index)
             self.first[index] = used
-            i = 0
+            start = i = 0
+            copy = -1
             while i < one.size:
-                if i + 8 <= one.size and not needs_escape(text + i, 8):
-                    put(&self.arena, text + i, 8)
+                if i + 8 <= one.size and not needs_escape(one.text + i, 8):
                     i += 8
                     continue
-                byte = <uint8_t>text[i]
-                if byte == CLP_S_DICTIONARY_ENTRIES_MARKS_ESCAPE:
-                    i += 1
-                    if i == one.size:
-                        break
-                    byte = <uint8_t>text[i]
-                elif first <= byte <= last:
-                    self.pieces[used] = <Hole>self.arena.size << 8 | byte
+                byte = <uint8_t>one.text[i]
+                if first <= byte <= last:
+                    self.parts[used] = self._part(one.text + start, i - start, copy, byte)
                     used += 1
-                    i += 1
-                    continue
-                literal = <char>byte
-                if escape:
-                    add_escaped(&self.arena, &literal, 1)
-                else:
-                    put(&self.arena, &literal, 1)
+                    start = i + 1
+                    copy = -1
+                elif byte == CLP_S_DICTIONARY_ENTRIES_MARKS_ESCAPE or (escape and ESCAPE[byte]):
+                    if copy < 0:
+                        copy = self.arena.size
+                    put(&self.arena, one.text + start, i - start)
+                    i += byte == CLP_S_DICTIONARY_ENTRIES_MARKS_ESCAPE  # the byte after it is text, whatever it is
+                    if i < one.size:
+                        if escape:
+                            add_escaped(&self.arena, one.text + i, 1)
+                        else:
+                            put(&self.arena, one.text + i, 1)
+                    start = min(i + 1, one.size)
                 i += 1
-            self.pieces[used] = <Hole>self.arena.size << 8
+            self.parts[used] = self._part(one.text + start, one.size - start, copy, 0)
             used += 1
-        self.first[entries.count] = used
-        self.count = entries.count
+        self.first[self.entries.count] = used
+        self.count = self.entries.count
+
+    cdef TextPart _part(self, const char* text, Py_ssize_t size, Py_ssize_t copy, uint8_t placeholder) noexcept:
+        """The part that ends with this static text; all before it was copied to the arena, from `copy` on (-1: none)."""
+        cdef TextPart part
+        if copy >= 0:
+            put(&self.arena, text, size)
+            text, size = self.arena.data + copy, self.arena.size - copy
+        part.text, part.tail = text, <uint64_t>size << 8 | placeholder
+        return part
 
     def __dealloc__(self):
         free(self.first)
         if self.in_memory:
-            free(self.pieces)
+            free(self.parts)
             free(self.arena.data)
 
     def __len__(self):
@@ -514,21 +533,21 @@ cdef class ClpsLogTypes:
         """Return the placeholder bytes of a log type."""
         if index < 0 or index >= self.count:
             raise IndexError(index)
-        cdef Hole* piece = &self.pieces[self.first[index]]
+        cdef TextPart* part = &self.parts[self.first[index]]
         found = bytearray()
-        while hole_kind(piece):
-            found.append(hole_kind(piece))
-            piece += 1
+        while part_placeholder(part):
+            found.append(part_placeholder(part))
+            part += 1
         return bytes(found)
 
     def literals(self, Py_ssize_t index):
         """Return the static text around the placeholders: one string more than placeholders."""
         if index < 0 or index >= self.count:
             raise IndexError(index)
-        cdef Hole* piece = &self.pieces[self.first[index]]
+        cdef TextPart* part = &self.parts[self.first[index]]
         found = []
         while True:
-            found.append(PyBytes_New(self.arena.data + hole_start(piece), hole_size(piece)))
-            if not hole_kind(piece):
+            found.append(PyBytes_New(part.text, part_size(part)))
+            if not part_placeholder(part):
                 return found
-            piece += 1
+            part += 1

@@ -88,19 +88,15 @@ cdef struct Out:  # a growing buffer of bytes
     Py_ssize_t size  # bytes written
     Py_ssize_t capacity  # bytes allocated
 
-# A part of a log type: static text and the placeholder (of a variable) after it.  The lowest byte is the placeholder (0:
-# none, the log type ends), the others are where the text ends in the arena of the log types.  It starts where that of
-# the part before ends.
-ctypedef uint64_t Hole
+cdef struct TextPart:  # a part of a log type: static text and the placeholder (of a variable) after it
+    const char* text  # in the payload of the dictionary; a copy if it is printed with other bytes (escapes)
+    uint64_t tail  # size of the text in bytes << 8 | the placeholder; 0: none, the log type ends
 
-cdef inline uint8_t hole_kind(const Hole* hole) noexcept nogil:
-    return <uint8_t>(hole[0] & 0xFF)
+cdef inline uint8_t part_placeholder(const TextPart* part) noexcept nogil:
+    return <uint8_t>(part.tail & 0xFF)
 
-cdef inline Py_ssize_t hole_start(const Hole* hole) noexcept nogil:
-    return <Py_ssize_t>(hole[-1] >> 8)
-
-cdef inline Py_ssize_t hole_size(const Hole* hole) noexcept nogil:
-    return <Py_ssize_t>(hole[0] >> 8) - hole_start(hole)
+cdef inline Py_ssize_t part_size(const TextPart* part) noexcept nogil:
+    return <Py_ssize_t>(part.tail >> 8)
 
 cdef struct Step:  # a part of a timestamp pattern
     int code  # a `StepKind`
@@ -127,9 +123,9 @@ cdef struct Op:  # an operation: prints a literal and then the value of a column
     Py_ssize_t num_more  # number of variables, if it prints encoded text
     Strings strings  # the variable dictionary
     bint escape  # whether the strings are printed as content of JSON strings
-    const Hole* holes  # the parts of all log types, after one that ends at 0
-    const Py_ssize_t* first_hole  # by log type: index of its first part; one more: the end
-    const char* arena  # static text of the log types or of the patterns
+    const TextPart* parts  # of all log types
+    const Py_ssize_t* first_part  # by log type: index of its first part; one more: the end
+    const char* arena  # static text of the patterns
     uint64_t num_log_types
     bint core  # whether encoded text has the core dialect, else the classic one
     const Pattern* patterns  # sorted by id

@@ -16,28 +16,28 @@ cdef inline int walk_text(Out* out, const Op* op, uint64_t word, int64_t* detail
     serves as scratch space for one number.
     """
     cdef uint64_t ident = clp_s_table_clp_word_log_type_id(word), at = clp_s_table_clp_word_ofs_variable(word)
-    cdef const Hole* hole
+    cdef const TextPart* part
     cdef uint8_t kind
     cdef int64_t value
     cdef uint64_t string
     if ident >= op.num_log_types:
         detail[0] = <int64_t>ident
         return F_LOG_TYPE
-    hole = &op.holes[op.first_hole[ident]]
+    part = &op.parts[op.first_part[ident]]
     # The number of variables, for now; without variables, the offset has no meaning.
-    string = <uint64_t>(op.first_hole[ident + 1] - op.first_hole[ident] - 1)
+    string = <uint64_t>(op.first_part[ident + 1] - op.first_part[ident] - 1)
     if string and at + string > <uint64_t>op.num_more:
         detail[0] = <int64_t>at
         return F_OFFSET
     while True:
         # The static text before the next placeholder.
         if prints:
-            if not reserve(out, hole_size(hole) + 24):  # the static text, and a number after it
+            if not reserve(out, part_size(part) + 24):  # the static text, and a number after it
                 return F_MEMORY
-            put(out, op.arena + hole_start(hole), hole_size(hole))
+            put(out, part.text, part_size(part))
         else:
             out.size = 0
-        kind = hole_kind(hole)
+        kind = part_placeholder(part)
         if kind == 0:
             return F_NONE
         # The variable: an integer, an entry of the dictionary (`string`) or a float, by placeholder and dialect.
@@ -47,7 +47,7 @@ cdef inline int walk_text(Out* out, const Op* op, uint64_t word, int64_t* detail
             if op.core or not clp_s_table_classic_variable_is_id(value):
                 if prints:
                     put_integer(out, value)
-                hole += 1
+                part += 1
                 continue
             string = <uint64_t>clp_s_table_classic_variable_dictionary_id(value)
         elif kind == CLP_S_DICTIONARY_ENTRIES_MARKS_DICTIONARY_ENTRY and op.core:
@@ -56,14 +56,14 @@ cdef inline int walk_text(Out* out, const Op* op, uint64_t word, int64_t* detail
             if not put_encoded_float(out, <uint64_t>value, op.core):
                 detail[0] = value
                 return F_FLOAT
-            hole += 1
+            part += 1
             continue
         if string >= op.strings.count:
             detail[0] = value
             return F_STRING
         if prints and not add_string(out, op, string):
             return F_MEMORY
-        hole += 1
+        part += 1
 
 
 cdef int add_text(Out* out, const Op* op, uint64_t word, int64_t* detail) noexcept nogil:
@@ -258,7 +258,7 @@ cdef class ClpsProgram:
                 op.more = self._view(operation[2], 0, &op.num_more)
                 op.num_more = op.num_more // sizeof(int64_t)
                 log_types, strings = operation[3], operation[4]
-                op.holes, op.first_hole, op.arena = log_types.pieces, log_types.first, log_types.arena.data
+                op.parts, op.first_part = log_types.parts, log_types.first
                 op.num_log_types, op.core = log_types.count, log_types.core
                 op.strings, op.escape = strings.strings, strings.escape
             elif kind == OP_TIME:

@@ -233,7 +233,7 @@ cdef class ClpsTables:
     cdef void _text(self, Op* op, ClpsLogTypes types):
         """Turn an operation for strings into one for encoded text with these log types."""
         op.kind = OP_TEXT
-        op.holes, op.first_hole, op.arena = types.pieces, types.first, types.arena.data
+        op.parts, op.first_part = types.parts, types.first
         op.num_log_types, op.core = types.count, types.core
 
     def supply_patterns(self, ClpsPatterns patterns not None):
@@ -647,7 +647,7 @@ cdef class ClpsTables:
         shift = <uint64_t>(more.size // <Py_ssize_t>sizeof(int64_t)) << CLP_S_TABLE_CLP_WORD_SHIFT_OFS_VARIABLE
         for i in range(rows):
             word = <uint64_t>load64(op.values, i)
-            if op.first_hole[clp_s_table_clp_word_log_type_id(word) + 1] - op.first_hole[
+            if op.first_part[clp_s_table_clp_word_log_type_id(word) + 1] - op.first_part[
                     clp_s_table_clp_word_log_type_id(word)] > 1:
                 word += shift
             else:
