@@ -161,6 +161,43 @@ def test_text_that_is_cut_short_is_refused_at_the_same_place(final: bool) -> Non
         assert shown[2] <= size
 
 
+words = st.sampled_from([
+    " ", " ", "a", "=", "=k", "ace", "e", "\\", "-", ".", "_", ",", "\x11", "\x12", "\x13", "é", "x" * 20, "x" * 5000,
+])  # fmt: skip
+variables = st.sampled_from([
+    "7", "8", "007", "-0", "-5", "1.5", "-1.50", "1.", "x1", "ace", "a-1", "3\\", "9" * 8, "9" * 9, "9" * 19, "9" * 20,
+])  # fmt: skip
+
+
+@settings(max_examples=60)
+@given(
+    options,
+    st.lists(st.lists(words | st.none(), max_size=9), min_size=1, max_size=20),
+    st.lists(st.tuples(st.integers(0, 19), st.lists(variables, min_size=1, max_size=9)), max_size=60),
+)
+def test_strings_like_earlier_ones(
+    chosen: dict[str, Any], shapes: list[list[str | None]], uses: list[tuple[int, list[str]]]
+) -> None:
+    """Strings of a few log types in any order, which have other variables, or text that reads as a variable."""
+    lines = []
+    for number, found in uses:
+        given = iter(found * 9)
+        shape = shapes[number % len(shapes)]
+        text = "".join(next(given) if word is None else word for word in shape)
+        lines.append(dumps({"m": f"{text} ", "n": [f" {text}"]}).encode() + b"\n")
+    agree(chosen, b"".join(lines), final=True)
+
+
+@pytest.mark.parametrize("core", [False, True])
+def test_more_log_types_than_are_kept(core: bool) -> None:
+    """The tree of known log types has a limit, in one place and in all."""
+    chosen = {"core": core, "structurize": False, "retain_floats": True, "time_nodes": True, "lossy": False}
+    letters = "ghijklmnopqrstuvwx"
+    texts = [f"{a} 1 {b} 2 {c} end" for a in letters for b in letters for c in letters]
+    lines = [dumps({"m": text}).encode() + b"\n" for text in [*texts, *texts, *texts[:50]]]
+    agree({**chosen, "log_order_type": None}, b"".join(lines), final=True)
+
+
 @settings(max_examples=40)
 @given(options, st.lists(st.tuples(records, st.sampled_from(["", *STAMPS])), max_size=12))
 def test_same_archive(chosen: dict[str, Any], items: list[tuple[dict[str, Any], str]]) -> None:

@@ -12,7 +12,7 @@ from libc.string cimport memchr, memcmp, memcpy, memmove, memset
 from exhume.native.types import OVERLONG, Scan, malformed_records
 
 # Equal to `compiled.VERSION` in a kernel that fits the sources.
-VERSION = 56
+VERSION = 57
 
 cdef extern from *:
     """
@@ -75,6 +75,7 @@ include "../formats/clp_s/read/together.pxi"
 include "../formats/clp_s/read/merged.pxi"
 include "../formats/clp_s/write/buffers.pxi"
 include "../formats/clp_s/write/scanning.pxi"
+include "../formats/clp_s/write/variables.pxi"
 include "../formats/clp_s/write/encoder.pxi"
 include "../formats/clp_s/write/absorb.pxi"
 include "../formats/clp_s/write/textlog.pxi"

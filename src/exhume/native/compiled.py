@@ -16,7 +16,7 @@ from typing import Any
 
 from exhume_ksy.fast import ELEMENTS, _layout
 
-VERSION = 56
+VERSION = 57
 """Incremented whenever a function in `pykernel` and `_kernel.pyx` is added or changed: both must have one version."""
 
 

@@ -884,7 +884,7 @@ cdef class ClpIrEncoder:
         """Encode an event: when, in milliseconds since the epoch, and the message."""
         cdef uint64_t delta = <uint64_t>time - <uint64_t>self.time
         ir_take_apart(&self.out, &self.log_type, enc_token_class, <const uint8_t*>bytes_text(message),
-                      PyBytes_GET_SIZE(message), self.wide)
+                      PyBytes_GET_SIZE(message), self.wide, NULL, NULL)
         if self.wide:
             ir_put(&self.out, CLP_IR_TAGS_TIMESTAMP, <uint64_t>time, 8)
         else:

@@ -115,12 +115,25 @@ cdef inline int ir_put_found(EncBuf* out, const EncVariable* found, uint8_t mark
     return ir_put(out, CLP_KV_IR_TAGS_VARIABLE_8, word, 8) if wide else ir_put(out, CLP_KV_IR_TAGS_VARIABLE_4, word, 4)
 
 
+cdef int ir_know(EncDictionary* types, EncKnown* known, const uint8_t* log_type, size_t size) except -1 nogil:
+    """Note a log type; when it is met again, it enters the tree."""
+    cdef size_t before = types.count
+    cdef int64_t id
+    if types.data.n > ENC_KEPT:  # they only save time
+        enc_dictionary_clear(types)
+        enc_known_clear(known)
+        before = 0
+    id = enc_dictionary_id(types, log_type, size)
+    return enc_learn(known, types, <size_t>id, CLP_KV_IR_MARKS_DECIMAL) if types.count == before else 0
+
+
 cdef int ir_take_apart(EncBuf* out, EncBuf* log_type, const uint8_t* token_class, const uint8_t* p, size_t size,
-                       bint wide) except -1 nogil:
+                       bint wide, EncDictionary* types, EncKnown* known) except -1 nogil:
     """Append a string as its variables, of four bytes or (`wide`) eight, followed by its log type.
 
     `log_type` is scratch space.  For a large string it is not kept: only its size is counted, and a second pass over
     the string writes it directly to `out`.  `token_class` states by byte what is part of a variable (scanning.pxi).
+    `known`: the tree of log types that are known, which are entries of `types`; both NULL without one.
     """
     cdef EncVariable found
     cdef const uint8_t* start = p
@@ -129,23 +142,36 @@ cdef int ir_take_apart(EncBuf* out, EncBuf* log_type, const uint8_t* token_class
     cdef uint8_t mark
     cdef bint is_large = size >= IR_LARGE
     cdef size_t written = 0     # size of the log type
+    cdef EncWalk walk, none
+    enc_begin_walk(&walk, NULL if is_large else known, types)
+    enc_begin_walk(&none, NULL, NULL)
     log_type.n = 0
     enc_buf_room(log_type, size * 2 + 1)
-    while enc_next_variable(&p, end, token_class, CLP_KV_IR_MARKS_DECIMAL, log_type, &found):
-        mark = ir_number_of(&found, wide, &word)
+    while enc_next_variable(&p, end, token_class, CLP_KV_IR_MARKS_DECIMAL, log_type, &found, &walk):
+        if found.repeated:
+            mark, word = found.mark, found.value
+        else:
+            mark = ir_number_of(&found, wide, &word)
+            enc_remember(&walk, &found, end, mark, word)
         ir_put_found(out, &found, mark, word, wide)
         log_type.p[log_type.n] = mark
         log_type.n += 1
         if is_large:
             written += log_type.n
             log_type.n = 0
+    if walk.known != NULL:
+        p = enc_dictionary_entry(types, walk.step.log_type - 1, &written)
+        ir_put_size(out, written, CLP_KV_IR_TAGS_LOG_TYPE_1, CLP_KV_IR_TAGS_LOG_TYPE_2, CLP_KV_IR_TAGS_LOG_TYPE_4)
+        return enc_buf_put(out, p, written)
     written += log_type.n
     ir_put_size(out, written, CLP_KV_IR_TAGS_LOG_TYPE_1, CLP_KV_IR_TAGS_LOG_TYPE_2, CLP_KV_IR_TAGS_LOG_TYPE_4)
     if not is_large:
-        return enc_buf_put(out, log_type.p, log_type.n)
+        if known != NULL:
+            ir_know(types, known, log_type.p, written)
+        return enc_buf_put(out, log_type.p, written)
     enc_buf_free(log_type)
     enc_buf_room(out, written)
-    while enc_next_variable(&start, end, token_class, CLP_KV_IR_MARKS_DECIMAL, out, &found):
+    while enc_next_variable(&start, end, token_class, CLP_KV_IR_MARKS_DECIMAL, out, &found, &none):
         out.p[out.n] = ir_number_of(&found, wide, &word)
         out.n += 1
     return 0
@@ -170,6 +196,7 @@ cdef class KvIrEncoder:
     cdef EncBuf keys            # of the current event, by the user: all keys
     cdef EncBuf values          # and all values
     cdef EncBuf text            # an array as JSON
+    cdef int32_t log_keys[3]    # of events of text logs: the numbers of the keys; 0: not yet looked up
     cdef size_t first[2]        # first token of the members of the logger and of the user; 0: there are none
     cdef int32_t open[IR_MAX_LEVELS + 1]    # `members`: numbers of the keys of the open objects
     cdef bint in_object[IR_MAX_LEVELS + 1]  # `array`: whether each open container is an object
@@ -236,6 +263,76 @@ cdef class KvIrEncoder:
             at = self.event(at, line, end)
             if at == NULL:
                 return line
+
+    def feed_log(self, ClpsTextLog log not None, bytes data not None, bint final):
+        """Encode the complete events of a text log (all, if `final`); return the offset of the first that was not."""
+        cdef const uint8_t* base = <const uint8_t*>bytes_text(data)
+        cdef const uint8_t* p = base
+        cdef const uint8_t* stop
+        cdef const uint8_t* end = base + PyBytes_GET_SIZE(data)
+        cdef Py_ssize_t stamp = 0, known = TXT_MORE
+        cdef TxtStamp last
+        last.size = 0
+        if self.busy:
+            raise RuntimeError("one encoder serves one thread at a time")
+        self.busy = True
+        try:
+            with nogil:
+                while p < end:
+                    stop = log.event(p, end, final, &stamp, &known, &last)
+                    if stop == NULL:
+                        break
+                    self.log_event(p, stamp, stop)
+                    p = stop
+        finally:
+            self.busy = False
+        return p - base
+
+    cdef int log_event(self, const uint8_t* p, Py_ssize_t stamp, const uint8_t* end) except -1 nogil:
+        """Encode the event `[p, end)` of a text log, with a timestamp of `stamp` bytes (0: none)."""
+        cdef const uint8_t* message = p + stamp
+        cdef size_t size = end - message, middle = 0
+        cdef bint exact = txt_is_utf8(message, end)
+        # The keys, of which new ones are declared first; then the values.
+        if stamp:
+            self.log_key(0, TXT_STAMP, 9)
+        self.log_key(1, TXT_MESSAGE, 7)
+        if not exact:
+            self.log_key(2, TXT_INVALID, 12)
+        if stamp:
+            self.put_key(self.log_keys[0])
+        self.put_key(self.log_keys[1])
+        if not exact:
+            self.put_key(self.log_keys[2])
+            txt_replace(&self.scanner.scratch, message, end, &middle)
+            message, size = self.scanner.scratch.p, middle
+        if stamp:
+            self.put_string(&self.out, p, stamp)
+        self.put_string(&self.out, message, size)
+        if not exact:
+            self.put_string(&self.out, message + middle, self.scanner.scratch.n - middle)
+        self.events += 1
+        return 0
+
+    cdef inline int log_key(self, int which, const char* key, size_t size) except -1 nogil:
+        """Look up a key of events of text logs, unless that was done; a new one is declared."""
+        cdef EncToken token
+        if self.log_keys[which] == 0:
+            token.type = N_VAR_STRING
+            token.key, token.key_size = <const uint8_t*>key, size
+            with gil:
+                self.log_keys[which] = self.number_of(&token, 0, self.user, False)
+        return 0
+
+    cdef inline int put_key(self, int32_t number) except -1 nogil:
+        """Append a key of the user by its number."""
+        return ir_put_number(&self.out, number, CLP_KV_IR_TAGS_KEY_1, CLP_KV_IR_TAGS_KEY_2, CLP_KV_IR_TAGS_KEY_4, 0)
+
+    cdef inline int put_string(self, EncBuf* out, const uint8_t* text, size_t size) except -1 nogil:
+        """Append a string, divided into variables and a log type if it has a space."""
+        if enc_string_type(text, size) == N_CLP_STRING:
+            return self.put_apart(out, text, size)
+        return ir_put_text(out, text, size, CLP_KV_IR_TAGS_TEXT_1, CLP_KV_IR_TAGS_TEXT_2, CLP_KV_IR_TAGS_TEXT_4)
 
     def take(self):
         """The units that were made since the last call."""
@@ -357,6 +454,7 @@ cdef class KvIrEncoder:
             if number == 0:
                 with gil:
                     number = self.number_of(token, self.open[depth], self.auto if auto else self.user, auto)
+                (<int32_t*>self.numbers.p)[token.node] = number
             if token.kind == T_OPEN_OBJECT:
                 depth += 1
                 self.open[depth] = number
@@ -398,16 +496,12 @@ cdef class KvIrEncoder:
                           CLP_KV_IR_TAGS_PARENT_1, CLP_KV_IR_TAGS_PARENT_2, CLP_KV_IR_TAGS_PARENT_4, 0)
             ir_put_text(&self.out, token.key, token.key_size,
                         CLP_KV_IR_TAGS_TEXT_1, CLP_KV_IR_TAGS_TEXT_2, CLP_KV_IR_TAGS_TEXT_4)
-        (<int32_t*>self.numbers.p)[token.node] = found
         return found
 
     cdef int put_value(self, EncBuf* out, EncToken* token) except -1 nogil:
         """Append a value other than an array with elements."""
         if token.kind == T_STRING:
-            if token.type == N_CLP_STRING:
-                return self.put_apart(out, token.text, token.size)
-            return ir_put_text(out, token.text, token.size,
-                               CLP_KV_IR_TAGS_TEXT_1, CLP_KV_IR_TAGS_TEXT_2, CLP_KV_IR_TAGS_TEXT_4)
+            return self.put_string(out, token.text, token.size)
         if token.kind == T_INTEGER:
             return ir_put_number(out, token.number, CLP_KV_IR_TAGS_INTEGER_1, CLP_KV_IR_TAGS_INTEGER_2,
                                  CLP_KV_IR_TAGS_INTEGER_4, CLP_KV_IR_TAGS_INTEGER_8)
@@ -424,7 +518,8 @@ cdef class KvIrEncoder:
     cdef int put_apart(self, EncBuf* out, const uint8_t* p, size_t size) except -1 nogil:
         """Append a string as variables of four bytes and its log type."""
         ir_put(out, CLP_KV_IR_TAGS_FOUR_BYTE_ENCODING, 0, 0)
-        return ir_take_apart(out, &self.scanner.text, self.scanner.token_class, p, size, False)
+        return ir_take_apart(out, &self.scanner.text, self.scanner.token_class, p, size, False,
+                             &self.scanner.log_types, &self.scanner.known_log_types)
 
     # -- arrays, printed as the serializer does --------------------------------------------------------------------
 

@@ -46,6 +46,50 @@ def clps_extreme(values, bytes mask, bint is_float, bint largest):
         PyBuffer_Release(&view)
 
 
+def clps_last_entry(words, variables, ClpsLogTypes log_types not None, bytes mask):
+    """Return the largest id of the dictionary entries that the chosen strings have as variables; -1 without any."""
+    cdef Py_buffer view, more
+    cdef Py_ssize_t i, count
+    cdef const char* chosen = NULL
+    cdef const Hole* hole
+    cdef uint64_t word, ident, at, size
+    cdef int64_t value, last = -1
+    PyObject_GetBuffer(words, &view, PyBUF_SIMPLE)
+    try:
+        PyObject_GetBuffer(variables, &more, PyBUF_SIMPLE)
+        try:
+            count = view.len // sizeof(uint64_t)
+            chosen = agg_chosen(mask, count)
+            with nogil:
+                for i in range(count):
+                    if chosen != NULL and not chosen[i]:
+                        continue
+                    word = <uint64_t>load64(<const char*>view.buf, i)
+                    ident = clp_s_table_clp_word_log_type_id(word)
+                    at = clp_s_table_clp_word_ofs_variable(word)
+                    if ident >= <uint64_t>log_types.count:
+                        continue
+                    hole = &log_types.pieces[log_types.first[ident]]
+                    size = <uint64_t>(log_types.first[ident + 1] - log_types.first[ident] - 1)
+                    if at + size > <uint64_t>more.len // sizeof(value):
+                        continue
+                    while hole_kind(hole):
+                        value = load64(<const char*>more.buf, <Py_ssize_t>at)
+                        if log_types.core:
+                            if hole_kind(hole) == CLP_S_DICTIONARY_ENTRIES_MARKS_DICTIONARY_ENTRY:
+                                last = max(last, value)
+                        elif hole_kind(hole) == CLP_S_DICTIONARY_ENTRIES_CLASSIC_MARKS_INTEGER_OR_DICTIONARY_ENTRY \
+                                and clp_s_table_classic_variable_is_id(value):
+                            last = max(last, <int64_t>clp_s_table_classic_variable_dictionary_id(value))
+                        at += 1
+                        hole += 1
+            return last
+        finally:
+            PyBuffer_Release(&more)
+    finally:
+        PyBuffer_Release(&view)
+
+
 def clps_spans(values, bytes mask, int64_t width):
     """Count int64 `values` by span of `width`: return pairs (number of the span, count) as int64, ascending.
 

@@ -354,6 +354,8 @@ cdef int enc_begin_piece(ClpsEncoder piece) noexcept nogil:
         d = &piece.variables if j == 0 else &piece.log_types if j == 1 else &piece.array_types
         if d.data.n > ENC_KEPT:
             enc_dictionary_clear(d)
+            enc_known_clear(&piece.known_log_types)  # they name entries of all dictionaries
+            enc_known_clear(&piece.known_array_types)
             piece.maps.entries[j].n = piece.maps.marks[j].n = piece.maps.ends[j].n = 0
     piece.records = piece.losses = piece.size = 0
     piece.saw_integer_time = piece.saw_float_time = False

@@ -27,6 +27,8 @@ cdef extern from *:
 
 cdef enum:
     ENC_LARGE = 4 << 20     # size in bytes from which on memory has large pages
+    ENC_MIDDLE = 64 << 10   # from this size to ENC_LARGE, buffers grow fourfold
+    ENC_MAPPED = 16 << 20   # from this size on, the allocator moves memory without copying it
     ENC_FIRST = 24          # first size of a buffer in bytes: the smallest allocation provides this much anyway
 
 cdef struct EncBuf:         # a growing buffer; all zeros is an empty one
@@ -38,14 +40,25 @@ cdef struct EncBuf:         # a growing buffer; all zeros is an empty one
 cdef int enc_buf_grow(EncBuf* b, size_t extra) except -1 nogil:
     """Make space for `extra` more bytes, at least twice as much as before. Raises `MemoryError`."""
     cdef size_t cap = max(b.cap * 2, <size_t>64) if b.cap else ENC_FIRST
+    cdef unsigned char* p
+    if ENC_MIDDLE < cap < ENC_LARGE:
+        cap *= 2  # every step touches new pages; those that are never used take no memory
     while cap < b.n + extra:
         cap *= 2
-    cdef unsigned char* p = <unsigned char*>realloc(b.p, cap)
+    if ENC_LARGE <= cap <= ENC_MAPPED:  # a copy is made in any case: have large pages before it
+        p = <unsigned char*>malloc(cap)
+        if p != NULL:
+            enc_large_pages(p, cap)
+            if b.n:
+                memcpy(p, b.p, b.n)
+            free(b.p)
+    else:
+        p = <unsigned char*>realloc(b.p, cap)
+        if p != NULL and cap >= ENC_LARGE:
+            enc_large_pages(p, cap)
     if p == NULL:
         with gil:
             raise MemoryError()
-    if cap >= ENC_LARGE:
-        enc_large_pages(p, cap)
     b.p = p
     b.cap = cap
     return 0

@@ -121,6 +121,11 @@ cdef struct EncFrame:       # an open object or array, for `resolve`
     uint8_t in_array        # whether it is an array, or anywhere inside one
 
 
+cdef inline uint8_t enc_string_type(const unsigned char* text, size_t size) noexcept nogil:
+    """The node type of a string: only one with a space (0x20) is divided into variables and text."""
+    return N_CLP_STRING if memchr(text, 0x20, size) != NULL else N_VAR_STRING
+
+
 cdef inline bint enc_has_count(const EncColumn* column) noexcept nogil:
     """Whether the number of its variables is between the two parts of a column."""
     return column.type == N_CLP_STRING or column.type == N_UNSTRUCTURED_ARRAY
@@ -191,6 +196,7 @@ cdef class ClpsEncoder:
     cdef EncBuf names, nodes, keys, name_slots, tables, shapes, shape_ids, shape_slots
     cdef size_t num_names, num_nodes, name_mask, num_tables, num_shapes, shape_mask, last_shape
     cdef EncDictionary variables, log_types, array_types
+    cdef EncKnown known_log_types, known_array_types
     cdef EncDictionary schemas  # of each table: the number of ordered entries, then all entries, as i32
     # The current record: `EncToken`s; unescaped strings; open containers for `scan`, and for `resolve` (`EncFrame`s);
     # its schema, and the tokens with columns (see `resolve`).
@@ -281,6 +287,8 @@ cdef class ClpsEncoder:
         enc_dictionary_free(&self.log_types)
         enc_dictionary_free(&self.array_types)
         enc_dictionary_free(&self.schemas)
+        enc_known_free(&self.known_log_types)
+        enc_known_free(&self.known_array_types)
         enc_buf_free(&self.maps.nodes)
         for j in range(3):
             enc_buf_free(&self.maps.entries[j])
@@ -1049,8 +1057,7 @@ cdef class ClpsEncoder:
             # The type of its node; `outcome`: ENC_NOT_TIME, ENC_IS_TIME or the fault.
             outcome = ENC_NOT_TIME
             if token.kind == T_STRING:
-                # Only a string with a space (0x20) is divided into variables and text.
-                type = N_CLP_STRING if memchr(token.text, 0x20, token.size) != NULL else N_VAR_STRING
+                type = enc_string_type(token.text, token.size)
                 if name.time_key == TIME_KEY_LAST and not in_array:
                     outcome = self.timestamp_value(token)
                     if outcome == ENC_IS_TIME:
@@ -1348,9 +1355,10 @@ cdef class ClpsEncoder:
 
     # --- values ---
 
-    cdef int put_variable(self, EncBuf* to, const unsigned char* p, size_t size, int64_t first) except -1 nogil:
+    cdef bint put_variable(self, EncBuf* to, const unsigned char* p, size_t size, int64_t first) except -1 nogil:
         """Append the number of a variable in the dictionary, plus `first`, to `to`; the bytes of a new one are added to
         the size of the archive.  `first` is not 0 in the older dialect, where smaller numbers are integers.
+        Returns whether the number is there already.
 
         A look-up in a large dictionary waits for memory.  Therefore up to ENC_PENDING variables are collected, while
         their slots are prefetched, and looked up together in `settle`, which writes the numbers.
@@ -1363,7 +1371,7 @@ cdef class ClpsEncoder:
             before = d.data.n
             enc_buf_u64(to, <uint64_t>(enc_dictionary_id(d, p, size) + first))
             self.size += <int64_t>(d.data.n - before)
-            return 0
+            return True
         if self.num_pending == ENC_PENDING:
             self.settle()
         pending = &self.pending[self.num_pending]
@@ -1375,7 +1383,7 @@ cdef class ClpsEncoder:
         self.pending_size += size
         self.num_pending += 1
         enc_buf_u64(to, 0)
-        return 0
+        return False
 
     cdef int settle(self) except -1 nogil:
         """Look up the variables that wait, and store their numbers."""
@@ -1398,10 +1406,11 @@ cdef class ClpsEncoder:
         self.num_pending = self.pending_size = 0
         return 0
 
-    cdef int64_t encode_text(self, EncColumn* column, EncDictionary* types, const unsigned char* p, size_t size) except -1 nogil:
+    cdef int64_t encode_text(self, EncColumn* column, EncDictionary* types, EncKnown* known, const unsigned char* p,
+                             size_t size) except -1 nogil:
         """Split a string into log type and variables, and append both to a column.
 
-        `types`: the dictionary of log types, or of array types.
+        `types`: the dictionary of log types, or of array types; `known`: the tree of those that are known.
         Returns the bytes that they take, except for those of new dictionary variables (see `put_variable`).
         """
         cdef const unsigned char* end = p + size
@@ -1412,28 +1421,41 @@ cdef class ClpsEncoder:
         cdef size_t num_types
         cdef size_t before = types.data.n + column.b.n
         cdef EncVariable found
+        cdef EncWalk walk
+        enc_begin_walk(&walk, known, types)
         out.n = 0
         enc_buf_room(out, size * 2 + 1)
-        while enc_next_variable(&p, end, self.token_class, decimal_mark, out, &found):
+        while enc_next_variable(&p, end, self.token_class, decimal_mark, out, &found, &walk):
+            if found.repeated:
+                value, mark = <int64_t>found.value, found.mark
             # Integers that are too large go to the dictionary, like text.
-            if found.kind == VARIABLE_INTEGER and (
+            elif found.kind == VARIABLE_INTEGER and (
                     self.core or found.negative or found.magnitude < <uint64_t>clp_s_table_classic_variable_first_id(0)):
                 value = <int64_t>(0 - found.magnitude if found.negative else found.magnitude)
                 mark = M_INTEGER
+                enc_remember(&walk, &found, end, mark, <uint64_t>value)
             elif found.kind == VARIABLE_DECIMAL:
                 value = <int64_t>enc_decimal_variable(&found, self.core)
                 mark = decimal_mark
+                enc_remember(&walk, &found, end, mark, <uint64_t>value)
             else:
-                out.p[out.n] = M_ENTRY if self.core else M_CLASSIC_INTEGER_OR_ENTRY
+                mark = M_ENTRY if self.core else M_CLASSIC_INTEGER_OR_ENTRY
+                out.p[out.n] = mark
                 out.n += 1
-                self.put_variable(&column.b, found.text, found.size,
-                                  0 if self.core else clp_s_table_classic_variable_first_id(0))
+                if self.put_variable(&column.b, found.text, found.size,
+                                     0 if self.core else clp_s_table_classic_variable_first_id(0)):
+                    enc_remember(&walk, &found, end, mark, (<uint64_t*>(column.b.p + column.b.n))[-1])
                 continue
             out.p[out.n] = mark
             out.n += 1
             enc_buf_u64(&column.b, <uint64_t>value)
         num_types = types.count
-        id = enc_dictionary_id(types, out.p, out.n)
+        if walk.known != NULL:
+            id = walk.step.log_type - 1
+        else:
+            id = enc_dictionary_id(types, out.p, out.n)
+            if types.count == num_types:
+                enc_learn(known, types, <size_t>id, decimal_mark)
         enc_buf_u64(&column.a, <uint64_t>id | <uint64_t>first << CLP_S_TABLE_CLP_WORD_SHIFT_OFS_VARIABLE)
         added = 8 + <int64_t>(types.data.n + column.b.n - before)  # the word, a new log type, and the variables
         # Upstream counts the positions of placeholders into the size of a new log type.
@@ -1451,9 +1473,10 @@ cdef class ClpsEncoder:
             self.put_variable(&column.a, token.text, token.size, 0)
             self.size += 8
         elif column.type == N_CLP_STRING:
-            self.size += self.encode_text(column, &self.log_types, token.text, token.size)
+            self.size += self.encode_text(column, &self.log_types, &self.known_log_types, token.text, token.size)
         elif column.type == N_UNSTRUCTURED_ARRAY:
-            self.size += self.encode_text(column, &self.array_types, token.text, token.size)
+            self.size += self.encode_text(column, &self.array_types, &self.known_array_types, token.text,
+                                          token.size)
         elif column.type == N_FORMATTED_FLOAT:
             enc_buf_u64(&column.a, <uint64_t>token.number)
             enc_buf_put(&column.b, &token.word, 2)

@@ -1,5 +1,6 @@
 # The part of the kernel that writes clp-s: the numbers that its functions share.  `_kernel.pyx` includes the others
-# next: buffers and dictionaries that grow (buffers.pxi), the parts of a string (scanning.pxi), and the encoder.
+# next: buffers and dictionaries that grow (buffers.pxi), the parts of a string (scanning.pxi,
+# variables.pxi), and the encoder.
 # `exhume.formats.clp_s.write.encoder` has the documentation of the interface, and `pykernel` is the pure-Python
 # implementation.
 

@@ -1,13 +1,10 @@
-# The parts of a string: characters of JSON, times by their patterns, variables between plain text.
+# The parts of a string: characters of JSON, times by their patterns, and classes of the bytes of variables.
 #
 # A program is a pattern of timestamps as steps of two bytes: an operation, and for a literal its byte.  They are made
 # by `compile_pattern` of timestamps.py.  The operations: `l` a literal, `Y` and `y` a year of four or two digits, `m`
 # month, `d` day, `e` a day with a leading space, `f` such a day or two digits, `b` and `a` the short name of a month or
 # weekday, `H`, `M`, `S`; and the digits of a fraction: `3`, `6`, `9` as many, `T` 1 to 9 but none of these and no zero
 # at the end, `t` 1 to 3 and no zero at the end, except for a single one.
-#
-# A log type is a string with a placeholder (mark), one byte, in place of each variable, and escapes before bytes that
-# look like one; `texts.py` has the rules.
 
 cdef struct EncProgram:
     uint8_t steps[ENC_PROGRAM_SIZE]
@@ -253,98 +250,3 @@ cdef int enc_run_program(EncProgram* program, const unsigned char* p, size_t siz
     else:
         epoch[0] = seconds * 1000000000 + nanoseconds - program.offset
     return 1
-
-
-cdef enum:                  # kinds of variables
-    VARIABLE_TEXT           # an entry of the variable dictionary
-    VARIABLE_INTEGER        # an integer that fits 64 bits
-    VARIABLE_DECIMAL        # a decimal fraction of at most 16 digits
-
-cdef struct EncVariable:    # a variable of a string; `magnitude`, `digits` and `fraction` only for numbers
-    const unsigned char* text
-    size_t size
-    uint64_t magnitude      # its digits as a number
-    size_t digits           # how many there are
-    size_t fraction         # how many of them follow the point
-    bint negative
-    int kind                # VARIABLE_...
-
-
-cdef inline bint enc_next_variable(const unsigned char** at, const unsigned char* end, const uint8_t* token_class,
-                                   unsigned char last_mark, EncBuf* log_type, EncVariable* found) noexcept nogil:
-    """Copy the text before the next variable to `log_type`, which has space for twice its size.
-
-    Returns whether there is a variable; then `found` describes it, and `at` is moved after it.  `token_class` is
-    `enc_token_class` for the dialect.  `last_mark`: the largest placeholder of the dialect; bytes from M_INTEGER to it
-    are escaped in the text.
-    """
-    cdef const unsigned char* p = at[0]
-    cdef const unsigned char* start
-    cdef unsigned char* out = log_type.p + log_type.n
-    cdef unsigned char c, classes
-    cdef bint after_equals = False
-    cdef size_t i, point = 0    # `point`: offset after the point in the variable; 0 without one
-    while p < end:
-        c = p[0]
-        if token_class[c] == BYTE_DELIMITER:
-            after_equals = c == c'='
-            if M_INTEGER <= c <= last_mark:
-                out[0] = M_ESCAPE
-                out += 1
-            out[0] = c
-            out += 1
-            p += 1
-            continue
-        # A token: the classes of its bytes decide whether it is a variable, as in `is_variable` of `texts.py`.
-        start = p
-        classes = 0
-        while p < end and token_class[p[0]]:
-            classes |= token_class[p[0]]
-            p += 1
-        # It is one with a digit, with a letter after `=`, or if it is all hex letters, at least two.
-        if classes & BYTE_DIGIT or (after_equals and classes & BYTE_LETTER) \
-                or (classes == BYTE_HEX_LETTER and p - start >= 2):
-            break
-        after_equals = False
-        if not classes & BYTE_SIGN:  # only letters, so no backslash that has to be escaped
-            ir_copy(<char*>out, <const char*>start, p - start)
-            out += p - start
-            continue
-        while start < p:
-            if start[0] == M_ESCAPE:
-                out[0] = M_ESCAPE
-                out += 1
-            out[0] = start[0]
-            out += 1
-            start += 1
-    else:
-        log_type.n = out - log_type.p
-        return False
-    log_type.n = out - log_type.p
-    at[0] = p
-    found.text, found.size = start, p - start
-    found.negative = start[0] == c'-'
-    found.magnitude = found.digits = found.fraction = 0
-    found.kind = VARIABLE_TEXT  # until it is found to be a number
-    if classes & BYTE_LETTER:
-        return True
-    i = found.negative
-    while i < found.size:
-        c = start[i]
-        if c == c'.' and point == 0:  # the first point
-            point = i + 1
-        elif c'0' <= c <= c'9' and found.digits < 19:  # 19 digits always fit 64 bits without a sign
-            found.digits += 1
-            found.magnitude = found.magnitude * 10 + (c - c'0')
-        else:
-            return True
-        i += 1
-    if point:
-        found.fraction = found.size - point
-        if found.digits <= 16 and found.fraction:
-            found.kind = VARIABLE_DECIMAL
-    # An integer, but none with a leading zero, no -0, nothing that does not fit.
-    elif not (start[found.negative] == c'0' and found.size > 1) \
-            and found.magnitude <= <uint64_t>INT64_MAX + found.negative:
-        found.kind = VARIABLE_INTEGER
-    return True

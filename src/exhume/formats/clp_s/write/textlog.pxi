@@ -13,6 +13,10 @@ cdef struct TxtStamp:       # the beginning of the last timestamp, and the run o
     uint16_t[TXT_KEPT + 1] states   # by byte: state of the automaton before it; one more: after the last byte
     uint8_t[TXT_KEPT + 1] best      # by byte: size of the longest timestamp that was found before it
 
+cdef struct TxtNodes:       # where an encoder stores events; negative: not looked up yet
+    int32_t root            # the node of the object
+    int32_t[3] names        # the names of its keys: timestamp, message and invalid bytes
+
 cdef const char* TXT_HEX = b"0123456789abcdef"
 cdef const char* TXT_REPLACED = b"\xef\xbf\xbd"    # U+FFFD, which stands for a byte that is not UTF-8
 # The keys of a record.
@@ -264,53 +268,61 @@ cdef class ClpsTextLog:
                 return p
         return end if final else NULL
 
-    cdef int encode(self, ClpsEncoder encoder, const unsigned char* p, Py_ssize_t stamp, const unsigned char* end) \
-            except -1 nogil:
+    cdef int encode(self, ClpsEncoder encoder, TxtNodes* known, const unsigned char* p, Py_ssize_t stamp,
+                    const unsigned char* end) except -1 nogil:
         """Encode the event `[p, end)`, with a timestamp of `stamp` bytes (0: none), as a record.
-
-        Its tokens are those that `ClpsEncoder.scan` would make of it as JSON; then the steps are those of `run`.
 
         Return 0, or the reason why it is rejected (`E_...`).
         """
-        cdef EncToken* token
-        cdef size_t names = encoder.num_names, nodes = encoder.num_nodes, middle
-        cdef bint exact = txt_is_utf8(p + stamp, end)
-        cdef int fault
-        # An object with the timestamp, if there is one, the message, and the invalid bytes in it, if there are any.
-        encoder.num_tokens = 0
-        encoder.tape.n = 0
-        encoder.new_token().kind = T_OPEN_OBJECT
-        if stamp:
-            token = encoder.new_token()
-            token.kind = T_STRING
-            token.key, token.key_size = <const unsigned char*>TXT_STAMP, 9
-            token.text, token.size = p, stamp
-        token = encoder.new_token()
-        token.kind = T_STRING
-        token.key, token.key_size = <const unsigned char*>TXT_MESSAGE, 7
-        token.text, token.size = p + stamp, end - p - stamp
-        if not exact:
-            txt_replace(&encoder.scratch, p + stamp, end, &middle)
-            token.text, token.size = encoder.scratch.p, middle
-            token = encoder.new_token()
-            token.kind = T_STRING
-            token.key, token.key_size = <const unsigned char*>TXT_INVALID, 12
-            token.text, token.size = encoder.scratch.p + middle, encoder.scratch.n - middle
-        encoder.new_token().kind = T_CLOSE_OBJECT
-        if encoder.num_tokens > encoder.most_tokens:
-            encoder.most_tokens = encoder.num_tokens
+        cdef size_t names = encoder.num_names, nodes = encoder.num_nodes, middle = 0
+        cdef const unsigned char* message = p + stamp
+        cdef size_t size = end - message
+        cdef bint exact = txt_is_utf8(message, end)
+        cdef size_t count = 3 + (stamp > 0) + (not exact)   # as many tokens as it would have as JSON
+        cdef int fault = 0
+        if count > encoder.most_tokens:
+            encoder.most_tokens = count
         # Each token may need a new node and a new log type: are there ids?
-        if encoder.num_nodes + encoder.num_tokens >= ENC_MAX_NODES \
-                or encoder.log_types.count + encoder.num_tokens >= ENC_MAX_LOG_TYPES:
+        if encoder.num_nodes + count >= ENC_MAX_NODES or encoder.log_types.count + count >= ENC_MAX_LOG_TYPES:
             return E_FULL
-        fault = encoder.resolve()
+        # An object with the timestamp, if there is one, the message, and the invalid bytes in it, if there are any.
+        encoder.leaves_begin()
+        if known.root < 0:
+            known.root = encoder.node_of(-1, -1, <const unsigned char*>b"", 0, N_OBJECT, NULL)
+        if stamp:
+            fault = self.leaf(encoder, known.root, &known.names[0], TXT_STAMP, 9, p, stamp)
+        if not fault:
+            if not exact:
+                txt_replace(&encoder.scratch, message, end, &middle)
+                message, size = encoder.scratch.p, middle
+            fault = self.leaf(encoder, known.root, &known.names[1], TXT_MESSAGE, 7, message, size)
+        if not fault and not exact:
+            fault = self.leaf(encoder, known.root, &known.names[2], TXT_INVALID, 12, message + middle,
+                              encoder.scratch.n - middle)
         if fault:
             encoder.undo(names, nodes)
             return fault
-        if encoder.lossy:
-            encoder.count_losses()
         encoder.commit()
         return 0
+
+    cdef inline int leaf(self, ClpsEncoder encoder, int32_t root, int32_t* name, const char* key, size_t key_size,
+                         const unsigned char* text, size_t size) except -1 nogil:
+        """Add a string below the node `root` to the record.  Return 0, or the reason why it is rejected.
+
+        `name`: that of the key; it is set if it is negative.
+        """
+        cdef EncToken token
+        cdef int fault
+        memset(&token, 0, sizeof(token))
+        token.kind = T_STRING
+        token.type = enc_string_type(text, size)
+        token.text, token.size = text, size
+        if name[0] < 0:
+            name[0] = encoder.name_of(root, -1, <const unsigned char*>key, key_size)
+        fault = encoder.leaf(name[0], &token, -1)
+        if encoder.lossy and token.flags & F_LOSS:
+            encoder.losses += 1
+        return fault
 
     def feed(self, ClpsEncoder encoder not None, bytes data not None, Py_ssize_t start, bint final, int64_t target):
         """Encode the events from offset `start` on, until `encoder` has `target` bytes; see `TextLog.feed`.
@@ -326,7 +338,9 @@ cdef class ClpsTextLog:
         cdef Py_ssize_t stamp = 0, known = TXT_MORE
         cdef TxtStamp last
         cdef int status = E_DONE
+        cdef TxtNodes nodes     # a fault removes those that are new, and ends this call
         last.size = 0
+        nodes.root = nodes.names[0] = nodes.names[1] = nodes.names[2] = -1
         if not 0 <= start <= PyBytes_GET_SIZE(data):
             raise IndexError(start)
         if encoder.busy:
@@ -339,7 +353,7 @@ cdef class ClpsTextLog:
                     if stop == NULL:
                         stop, status = end, E_MORE
                         break
-                    status = E_TOO_LARGE if stop - p > encoder.max_document else self.encode(encoder, p, stamp, stop)
+                    status = E_TOO_LARGE if stop - p > encoder.max_document else self.encode(encoder, &nodes, p, stamp, stop)
                     if status:
                         break
                     p = stop
