@@ -24,6 +24,7 @@ from exhume.formats.clp_s.write.textlog import PureTextLog, TextLog, original, t
 from exhume.formats.clp_s.write.timestamps import TimeDialect, parse_timestamp
 from exhume.formats.clp_s.writer import create
 from exhume.formats.kv_ir.lines import write_lines
+from exhume.formats.kv_ir.pykernel import KvIrEncoder as PureStreamEncoder
 from exhume.formats.kv_ir.writer import create as create_stream
 from exhume.native.compiled import KERNEL
 from tests.clp_s.test_writer_encoders import NO_END, build, options, state
@@ -264,14 +265,26 @@ def test_a_log_comes_back_byte_for_byte(
     assert archived(data, tmp_path_factory.mktemp("log"), **how) == data
 
 
-@given(LINES, st.integers(1, 2))
-def test_a_log_comes_back_from_a_stream(tmp_path_factory: pytest.TempPathFactory, data: bytes, jobs: int) -> None:
-    path = tmp_path_factory.mktemp("log")
-    (path / "app.log").write_bytes(data)
-    with create_stream(path / "app.clp") as writer:
-        write_lines(writer, [path / "app.log"], input="text", jobs=jobs)
-    with exhume.open(path / "app.clp") as archive:
-        assert b"".join(archive.text_chunks()) == data  # type: ignore[attr-defined]
+def streamed(source: Path, jobs: int) -> bytes:
+    """The stream of a plain-text log."""
+    target = source.with_suffix(".clp")
+    with create_stream(target, overwrite=True) as writer:
+        write_lines(writer, [source, source], input="text", jobs=jobs)
+    return target.read_bytes()
+
+
+@given(LINES)
+def test_a_log_comes_back_from_a_stream(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
+    """The stream is the same with any number of jobs, and without the compiled encoder."""
+    source = tmp_path_factory.mktemp("log") / "app.log"
+    source.write_bytes(data)
+    made = streamed(source, 1)
+    with exhume.open(made) as archive:
+        assert b"".join(archive.text_chunks()) == data * 2  # type: ignore[attr-defined]
+    assert streamed(source, 2) == made
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("exhume.formats.kv_ir.writer.KvIrEncoder", PureStreamEncoder)
+        assert streamed(source, 1) == made
 
 
 @pytest.mark.parametrize("format", ["clp-s", "kv-ir"])

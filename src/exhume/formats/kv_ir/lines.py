@@ -7,7 +7,8 @@ user, and may have pairs that the logger added (auto-generated ones).
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from itertools import chain, islice
 from math import isinf
 from typing import TYPE_CHECKING, Any
@@ -86,8 +87,12 @@ def write_lines(
                 continue
             case InputKind.TEXT if both:
                 raise WriterError(f"a plain-text log has no {AUTO}", span=Span(name, 0, 0), format="kv-ir")
+            case InputKind.TEXT if encoders is None:
+                for _ in _events(name, pieces, limits.structure_size, partial(_write_log, writer)):
+                    pass  # written already
+                continue
             case InputKind.TEXT:
-                blocks = _events(name, pieces, limits.structure_size)
+                blocks = _events(name, pieces, limits.structure_size, _lines_of_log)
             case _:
                 blocks = _cut(name, pieces, limits.structure_size)
         # In sequence: every block, or only the first one if other threads encode the rest.
@@ -155,12 +160,26 @@ class _ChunkStream(Stream):
         return self._given
 
 
-def _events(name: str, pieces: Iterator[bytes], longest: int) -> Iterator[Lines]:
-    """Yield the events of a plain-text log as blocks of JSON lines; an event may consist of several lines of the log.
+def _write_log(writer: KvIrWriter, data: bytes, final: bool) -> tuple[bytes, int]:
+    """Write the complete events of a plain-text log; for `_events`, without lines of JSON."""
+    return b"", writer.write_log(data, final=final)
+
+
+def _lines_of_log(data: bytes, final: bool) -> tuple[bytes, int]:
+    """The complete events of a plain-text log as lines of JSON, for `_events`."""
+    return text_log().lines(data, 0, final)
+
+
+def _events(
+    name: str, pieces: Iterator[bytes], longest: int, take: Callable[[bytes, bool], tuple[bytes, int]]
+) -> Iterator[Lines]:
+    """Yield the events of a plain-text log in blocks; an event may consist of several lines of the log.
+
+    `take` is called with bytes from the start of an event on, and whether the log ends after them.  It returns the
+    complete events as the block has them, and where the first one begins that is not complete.
 
     Raises `WriterError` for an event of more than `longest` bytes.
     """
-    log = text_log()
     held = Gathering()  # the bytes from the first event on that may be incomplete
     # How many bytes to gather before that event is examined, its offset in the log, and the number of its first line.
     wanted, begin, number = 0, 0, 1
@@ -169,8 +188,8 @@ def _events(name: str, pieces: Iterator[bytes], longest: int) -> Iterator[Lines]
         if piece and held.size < wanted:
             continue
         data = held.take()
-        lines, end = log.lines(data, 0, not piece)
-        if lines:
+        lines, end = take(data, not piece)
+        if end:
             yield Lines(lines, Span(name, begin, begin + end), number)
             number += clps_count_lines(data, 0, end)
             begin += end

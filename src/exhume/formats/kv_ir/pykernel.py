@@ -478,6 +478,14 @@ class KvIrEncoder:
         """Encode whole lines of `data` from `start` on; return the offset of the first line that was not encoded."""
         return start
 
+    def feed_log(self, log: object, data: bytes, final: bool) -> int:
+        """Encode the complete events of a plain-text log, which `log` (a compiled `TextLog`) finds.
+
+        All are complete if `final`.  Returns the offset of the first event that was not encoded: here always 0, so that
+        the caller encodes them one by one.
+        """
+        return 0
+
     def take(self) -> bytes:
         """The units that were made since the last call."""
         return b""

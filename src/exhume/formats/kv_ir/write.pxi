@@ -265,7 +265,7 @@ cdef class KvIrEncoder:
                 return line
 
     def feed_log(self, ClpsTextLog log not None, bytes data not None, bint final):
-        """Encode the complete events of a text log (all, if `final`); return the offset of the first that was not."""
+        """Encode the complete events of a plain-text log (all, if `final`); return the offset of the first that was not."""
         cdef const uint8_t* base = <const uint8_t*>bytes_text(data)
         cdef const uint8_t* p = base
         cdef const uint8_t* stop
@@ -289,11 +289,11 @@ cdef class KvIrEncoder:
         return p - base
 
     cdef int log_event(self, const uint8_t* p, Py_ssize_t stamp, const uint8_t* end) except -1 nogil:
-        """Encode the event `[p, end)` of a text log, with a timestamp of `stamp` bytes (0: none)."""
+        """Encode the event `[p, end)` of a plain-text log, with a timestamp of `stamp` bytes (0: none)."""
         cdef const uint8_t* message = p + stamp
         cdef size_t size = end - message, middle = 0
         cdef bint exact = txt_is_utf8(message, end)
-        # The keys, of which new ones are declared first; then the values.
+        # The keys come before the values, and declarations of new keys before both.
         if stamp:
             self.log_key(0, TXT_STAMP, 9)
         self.log_key(1, TXT_MESSAGE, 7)

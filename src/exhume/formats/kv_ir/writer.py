@@ -202,17 +202,43 @@ class KvIrWriter(StreamWriter):
         A line has the pairs of the user, or with `both` those of the logger as well, as `exhume cat` prints them.
         Raises `WriterError` when the writer is finished.
         """
+        encoder = self._encoder(both)
+        before = encoder.events
+        end = encoder.feed(data, start)
+        self._write_units(encoder, before)
+        return end
+
+    def write_log(self, data: bytes, *, final: bool) -> int:
+        """Add the events of a plain-text log that are complete (all, if `final`), with the pairs that `textlog` has.
+
+        Returns the offset of the first event that is not.  Raises `WriterError` when the writer is finished.
+        """
+        from exhume.formats.clp_s.write.textlog import text_log  # other inputs do without
+
+        encoder, log = self._encoder(False), text_log()
+        before = encoder.events
+        end = encoder.feed_log(log, data, final)
+        self._write_units(encoder, before)
+        if not end:  # no event is complete, or this is the interpreted encoder, which leaves all of them to `write`
+            lines, end = log.lines(data, 0, final)
+            for line in lines.split(b"\n")[:-1]:
+                self.write(json.loads(line))
+        return end
+
+    def _encoder(self, both: bool) -> KvIrEncoder:
+        """The stream's own encoder, for lines of one kind.  Raises `WriterError` when the writer is finished."""
         if not self._open:
             raise WriterError("the writer is finished")
         encoder = self._encoders.get(both)
         if encoder is None:
             encoder = self._encoders[both] = KvIrEncoder(self._trees[True], self._trees[False], _NAMES[both])
-        before = encoder.events
-        end = encoder.feed(data, start)
+        return encoder
+
+    def _write_units(self, encoder: KvIrEncoder, before: int) -> None:
+        """Write what was encoded since the encoder had `before` events."""
         if encoder.events > before:
             self._out.write(encoder.take())
             self.events += encoder.events - before
-        return end
 
     def line_encoders(self, *, both: bool) -> LineEncoders:
         """Return encoders of blocks of lines for other threads, whose results go to `write_encoded`."""
