@@ -19,8 +19,8 @@ import exhume
 from exhume.errors import QueryError
 from exhume.formats.clp_s.query import pykernel
 from exhume.formats.clp_s.query.aggregate import check_field, extreme, unique
-from exhume.formats.clp_s.query.kernel import ClpsDistinct
-from exhume.formats.clp_s.query.search import Search
+from exhume.formats.clp_s.query.kernel import ClpsDistinct, clps_last_entry
+from exhume.formats.clp_s.query.search import Search, resolve_projection
 from exhume.formats.clp_s.writer import create
 from exhume.native.kernel import COMPILED
 
@@ -291,6 +291,25 @@ def test_the_beginning_of_a_dictionary_answers_for_values_that_repeat(tmp_path: 
     check(path, "a: x1", "a", ["a"])
     assert requested
     assert max(requested) <= 6
+
+
+@pytest.mark.parametrize("version", ["0.3.1", "0.5.1"])
+def test_messages_need_the_beginning_of_the_dictionary_that_they_use(version: str, tmp_path: Path) -> None:
+    records = [{"m": f"node{n % 3} took {n} of 1.5 ms", "b": f"y{n}"} for n in range(50)]
+    path = archive_of(tmp_path / "a.clps", records, version=version)
+    check(path, "*", "m", ["m"])
+    with exhume.clps.open(path) as archive:
+        texts = archive.texts
+        (node,) = resolve_projection(archive, ["m"])
+        (hits,) = Search(archive, "*").hits({node}, keep=True)
+        (column,) = hits.data.columns_of(node)
+        types = texts.raw_log_types
+        for mask, last in ((None, 4), (b"\1" + bytes(49), 0), (bytes(50), -1), (b"\0\1" * 25, 4)):
+            assert clps_last_entry(column.values, column.variables, types, mask) == last
+            assert pykernel.clps_last_entry(column.values, column.variables, types, mask) == last
+        words = array("Q", [1 << 20, 1 << 60 | column.values[0], column.values[3]])  # two that name what is not there
+        for found in (clps_last_entry, pykernel.clps_last_entry):
+            assert found(words, column.variables, types, None) == 0
 
 
 @both

@@ -51,8 +51,9 @@ def clps_last_entry(words, variables, ClpsLogTypes log_types not None, bytes mas
     cdef Py_buffer view, more
     cdef Py_ssize_t i, count
     cdef const char* chosen = NULL
-    cdef const Hole* hole
+    cdef const TextPart* part
     cdef uint64_t word, ident, at, size
+    cdef uint8_t kind
     cdef int64_t value, last = -1
     PyObject_GetBuffer(words, &view, PyBUF_SIMPLE)
     try:
@@ -69,20 +70,21 @@ def clps_last_entry(words, variables, ClpsLogTypes log_types not None, bytes mas
                     at = clp_s_table_clp_word_ofs_variable(word)
                     if ident >= <uint64_t>log_types.count:
                         continue
-                    hole = &log_types.pieces[log_types.first[ident]]
+                    part = &log_types.parts[log_types.first[ident]]
                     size = <uint64_t>(log_types.first[ident + 1] - log_types.first[ident] - 1)
                     if at + size > <uint64_t>more.len // sizeof(value):
                         continue
-                    while hole_kind(hole):
+                    while part_placeholder(part):
                         value = load64(<const char*>more.buf, <Py_ssize_t>at)
+                        kind = part_placeholder(part)
                         if log_types.core:
-                            if hole_kind(hole) == CLP_S_DICTIONARY_ENTRIES_MARKS_DICTIONARY_ENTRY:
+                            if kind == CLP_S_DICTIONARY_ENTRIES_MARKS_DICTIONARY_ENTRY:
                                 last = max(last, value)
-                        elif hole_kind(hole) == CLP_S_DICTIONARY_ENTRIES_CLASSIC_MARKS_INTEGER_OR_DICTIONARY_ENTRY \
-                                and clp_s_table_classic_variable_is_id(value):
-                            last = max(last, <int64_t>clp_s_table_classic_variable_dictionary_id(value))
+                        elif kind == CLP_S_DICTIONARY_ENTRIES_CLASSIC_MARKS_INTEGER_OR_DICTIONARY_ENTRY:
+                            if clp_s_table_classic_variable_is_id(value):
+                                last = max(last, <int64_t>clp_s_table_classic_variable_dictionary_id(value))
                         at += 1
-                        hole += 1
+                        part += 1
             return last
         finally:
             PyBuffer_Release(&more)

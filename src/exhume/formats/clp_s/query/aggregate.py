@@ -21,9 +21,10 @@ from typing import TYPE_CHECKING, Any, Final
 from exhume.errors import QueryError
 from exhume.formats.clp_s.layout import NodeType
 from exhume.formats.clp_s.layout_packed import I64_MAX, I64_MIN
-from exhume.formats.clp_s.query.kernel import ClpsDistinct, clps_extreme
+from exhume.formats.clp_s.query.kernel import ClpsDistinct, clps_extreme, clps_last_entry
 from exhume.formats.clp_s.query.search import Search, resolve_projection
 from exhume.formats.clp_s.query.tree import EscapeError, parse_column
+from exhume.formats.clp_s.read import kernel
 from exhume.formats.clp_s.read.columns import Column, parse_json
 from exhume.formats.clp_s.read.kernel import ClpsProgram
 
@@ -101,12 +102,18 @@ class Distinct:
                 row = self.found.add_entries(column.texts.first_variables(int(largest) + 1), column.values, mask)
                 if row >= 0:
                     column.strings([row])  # raises the error of the row
-            case NodeType.CLP_STRING | NodeType.DATE_STRING:
-                self._add_printed(column, mask)
+            case NodeType.CLP_STRING:
+                # The beginning of the dictionary is enough, up to the last entry in use.
+                types = column.texts.raw_log_types
+                last = clps_last_entry(column.values, column.variables, types, mask)
+                entries = column.texts.first_variables(last + 1)
+                self._add_printed(column, mask, (kernel.TEXT, column.values, column.variables, types, entries))
+            case NodeType.DATE_STRING:
+                self._add_printed(column, mask, column.operation(raw=True))
             case NodeType.FLOAT | NodeType.DICTIONARY_FLOAT | NodeType.TIMESTAMP:
                 # Some print as numbers, some as strings, by their text or pattern: what the kernel cannot parse comes
                 # here.
-                self._add_printed(column, mask, is_json=True, has_strings=has_strings)
+                self._add_printed(column, mask, column.operation(raw=True), is_json=True, has_strings=has_strings)
                 for text in self.found.rest_of():
                     value = parse_json(text)
                     # `parse_json` returns text that is not JSON as a string, too: that has no quotes.
@@ -115,14 +122,20 @@ class Distinct:
                     self.add(value)
 
     def _add_printed(
-        self, column: Column, mask: bytes | None, *, is_json: bool = False, has_strings: bool = True
+        self,
+        column: Column,
+        mask: bytes | None,
+        operation: tuple[object, ...],
+        *,
+        is_json: bool = False,
+        has_strings: bool = True,
     ) -> None:
-        """Add the values of a column as the kernel prints them; `mask` selects rows.
+        """Add the values of a column as the kernel prints them, without the escapes of JSON; `mask` selects rows.
 
-        `is_json`: they are JSON values, else strings; `has_strings`: JSON strings count, too.
+        `operation`: prints a value; `is_json`: they are JSON values, else strings; `has_strings`: JSON strings count,
+        too.
         """
-        # Raw: without the escapes of JSON.
-        program = ClpsProgram([column.operation(raw=True)], column.rows)
+        program = ClpsProgram([operation], column.rows)
         fault = self.found.add(program, mask, is_json, has_strings)
         if fault is not None:
             raise column.failure(fault)

@@ -16,9 +16,9 @@ from json.encoder import encode_basestring
 from math import isfinite
 from typing import Any
 
-from exhume.formats.clp_s.layout_packed import ClpWord
+from exhume.formats.clp_s.layout_packed import ClassicMarks, ClassicVariable, ClpWord, Marks
 from exhume.formats.clp_s.query.wildcard import Wildcard
-from exhume.formats.clp_s.read.pykernel import _view
+from exhume.formats.clp_s.read.pykernel import ClpsLogTypes, _view
 
 # JSON that needs no parser: strings without escapes, and integers that surely fit int64.
 _PLAIN_STRING = re.compile(rb'"[^"\\]*"')
@@ -146,6 +146,29 @@ def clps_extreme(values: Any, mask: bytes | None, is_float: bool, largest: bool)
         numbers = filter(isfinite, numbers)
     found: int | float | None = (max if largest else min)(numbers, default=None)
     return found
+
+
+def clps_last_entry(words: Any, variables: Any, log_types: ClpsLogTypes, mask: bytes | None) -> int:
+    """The largest id of the dictionary entries that encoded strings have as variables; -1 if they have none.
+
+    `words` (uint64) have the log type of each string and the offset of its first variable in `variables` (int64); those
+    that name what does not exist are left out.  With a mask, only the strings whose byte is not 0 count.
+    """
+    encoded, last = _view(variables, "q"), -1
+    chosen: Iterable[int] = _view(words, "Q")
+    for word in chosen if mask is None else compress(chosen, mask):
+        ident, at = ClpWord.log_type_id(word), ClpWord.ofs_variable(word)
+        holes = log_types.holes(ident) if ident < len(log_types) else b""
+        if at + len(holes) > len(encoded):
+            continue
+        for hole, value in zip(holes, encoded[at : at + len(holes)], strict=True):
+            if log_types.core:
+                entry = value if hole == Marks.DICTIONARY_ENTRY else -1
+            else:
+                is_entry = hole == ClassicMarks.INTEGER_OR_DICTIONARY_ENTRY and ClassicVariable.is_id(value)
+                entry = value - ClassicVariable.first_id if is_entry else -1
+            last = max(last, entry)
+    return last
 
 
 def clps_spans(values: Any, mask: bytes | None, width: int) -> bytes:
