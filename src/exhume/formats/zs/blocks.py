@@ -45,8 +45,8 @@ from exhume.native.kernel import MalformedRecordsError, build_uleb128, find_rang
 READ_AHEAD = 256 << 10
 """Bytes per read while blocks are streamed from a local file, so that they stay in the processor's cache."""
 
-FIRST_READ_AHEAD = 256 << 10
-"""Size of the first read where it is not known how much will be needed; doubled with each read."""
+FIRST_READ_AHEAD = 32 << 10
+"""Bytes of the first read, besides the blocks that are needed, where it is not known how many follow."""
 
 LARGE_PAYLOAD = 64 << 20  # bytes
 USUAL_RATIO = 16

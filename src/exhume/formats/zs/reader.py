@@ -403,8 +403,9 @@ class ZsArchive(RecordArchive):
         start = plan.entries[0].offset
         end = plan.entries[-1].offset + plan.entries[-1].size
         last = end if bounded else self.stop_offset
-        # Without a known end, the first read is small, and each further one twice as large.
-        ahead = 0 if bounds.high is None or last is not None else max(FIRST_READ_AHEAD, end - start)
+        # Without a known end, the first read takes one block more, as a rule the last one; each further read is
+        # twice as large.
+        ahead = 0 if bounds.high is None or last is not None else FIRST_READ_AHEAD + 2 * (end - start)
         yield from self._stream(start, last, read_ahead=ahead)
 
     def _stream(self, start: int, end: int | None = None, *, read_ahead: int = 0) -> Iterator[FoundBlock]:
