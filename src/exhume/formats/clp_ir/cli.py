@@ -210,7 +210,7 @@ def merge(run: Run, documents: Sequence[dict[str, Any]], query: str, options: Cl
 
 CLI = FormatCli(
     options=OPTIONS,
-    values={"cat": CatOptions, "search": ClpIrSearchOptions},
+    values={"cat": CatOptions, "list": VerbOptions, "search": ClpIrSearchOptions},
     without_effect={"search": {"count_by_time": ("count", "times"), "count": ("times",)}},
     entries=entries,
     outcome=outcome,

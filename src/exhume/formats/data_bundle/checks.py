@@ -94,7 +94,7 @@ OLD_ROW = _rule(
 EXTRA_FILE = _rule(403, "file is not part of the bundle", spec=_SHARD, severity=Severity.NOTE)
 UNKNOWN_FIELDS = _rule(
     404,
-    "message has fields that are not known; they are ignored",
+    "message has fields that the specification does not name; they are ignored",
     spec=_ROWS,
     severity=Severity.NOTE,
     hint="Fields of Protocol Buffers have numbers, not names: `exhume explain` shows their values.",

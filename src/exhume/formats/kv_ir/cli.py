@@ -286,7 +286,7 @@ def merge(run: Run, documents: Sequence[dict[str, Any]], query: str, options: Kv
 
 CLI = FormatCli(
     options=OPTIONS,
-    values={"cat": CatOptions, "search": KvIrSearchOptions},
+    values={"cat": CatOptions, "list": VerbOptions, "search": KvIrSearchOptions},
     without_effect={**cli_options.WITHOUT_EFFECT, "cat": {"text": ("pairs",)}},
     table_options=table_options,
     entries=entries,
