@@ -86,3 +86,15 @@ def test_salvage_without_an_index(tmp_path: Path) -> None:
         saved: dict[str, bytes] = {n: archive.read_member(n) for n in archive.names()}  # type: ignore[attr-defined]
     pieces = [saved[name] for name in sorted(saved) if name.startswith("piece-")]
     assert pieces == list(members.values())
+
+
+def test_a_pdf_ends_after_its_last_update() -> None:
+    first = b"%PDF-1.4\n1 0 obj\nendobj\ntrailer\n%%EOF\n"
+    linearized = first + b"2 0 obj\n" + bytes(200_000) + b"endobj\nxref\n%%EOF\r\n"
+    updated = linearized + b"xref\n0 1\ntrailer\n%%EOF\n"
+    cut = first + b"2 0 obj\n" + bytes(100)  # the end of this update is lost
+    data = updated + linearized + b"noise %%EOF" + cut + first
+    ends = [len(updated), len(updated + linearized)]
+    start = len(updated + linearized + b"noise %%EOF")
+    expected = [(0, ends[0]), (ends[0], ends[1]), (start, start + len(first)), (len(data) - len(first), len(data))]
+    assert list(find_pieces(BytesSource(data), 0, len(data))) == [(*one, "pdf") for one in expected]

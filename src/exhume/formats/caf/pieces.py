@@ -8,6 +8,7 @@ ends, or None; the caller checks that the end is in range.
 from __future__ import annotations
 
 import lzma
+import re
 import zlib
 from collections.abc import Callable, Iterator
 
@@ -22,6 +23,12 @@ MOST = 256 << 20
 
 _STEP = 1 << 16
 """Bytes that are searched for an end mark at a time."""
+
+_PDF_OBJECT = re.compile(rb"\s*(?:\d+ \d+ obj\b|xref\b)")
+"""How the objects of a PDF, or their table, continue after an end marker."""
+
+_PDF_START = 64
+"""Bytes after an end marker in which that is looked for."""
 
 _FEED = 4 << 10
 """Bytes of a compressed stream that are decompressed at a time, to find its end."""
@@ -77,13 +84,17 @@ def _jpeg(source: Source, start: int, stop: int) -> int | None:
 
 
 def _pdf(source: Source, start: int, stop: int) -> int | None:
-    """Return where a PDF ends: after the last end marker that belongs to it."""
+    """Return where a PDF ends: after the last end marker that belongs to it.
+
+    Updates are appended to a file, each with an end marker of its own.  A file for viewing on the web (linearized) has
+    one after the objects of its first page.
+    """
     end = _offset_after(source, start, stop, b"%%EOF")
-    while end is not None:  # updates are appended to the file, each with an end marker of its own
-        following = source.read_up_to(end, min(_STEP, stop - end))
-        if b"%%EOF" not in following or b"%PDF-" in following[: following.index(b"%%EOF")]:
+    while end is not None and _PDF_OBJECT.match(source.read_up_to(end, min(_PDF_START, stop - end))):
+        following = _offset_after(source, end, stop, b"%%EOF")
+        if following is None or _offset_after(source, end, following, b"%PDF-") is not None:
             break
-        end = _offset_after(source, end, stop, b"%%EOF")
+        end = following
     if end is not None:
         tail = source.read_up_to(end, min(2, stop - end))
         end += len(tail) - len(tail.lstrip(b"\r\n"))
