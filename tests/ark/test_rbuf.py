@@ -6,6 +6,7 @@ import json
 import math
 import sys
 import time
+from array import array
 from typing import Any
 
 import pytest
@@ -418,3 +419,13 @@ def test_variants_by_type_name_and_unknown_ones_survive() -> None:
     assert decoder_for(REG, "V").decode(raw)["v"]["index"] == 1
     unknown = {"v": {"index": 7, "type": None, "raw": b"\xd1\xd1"}}
     assert decoder_for(REG, "V").decode(encoder_for(REG, "V").encode(unknown)) == unknown
+
+
+def test_bytes_may_be_views_of_any_shape() -> None:
+    encoder = encoder_for(parse_idl("namespace t; schema B { byte_buffer b; uint8 after; }"), "t::B")
+    wide = array("H", [1, 2])
+    for view, stored in ((memoryview(wide), wide.tobytes()), (memoryview(b"abcd")[::2], b"ac")):
+        assert encoder.encode({"b": view, "after": 7}) == encoder.encode({"b": stored, "after": 7})
+    variant = encoder_for(REG, "V")
+    raw = memoryview(b"abcd")[::2]
+    assert variant.encode({"v": {"index": 9, "raw": raw}}) == variant.encode({"v": {"index": 9, "raw": b"ac"}})

@@ -370,7 +370,7 @@ class _CarriedMetadata:
                 if kind.timed:
                     self._report.lost["publish times and sequence numbers of channels with rbuf types"] += 1
                     self._report.notes.append(
-                        f"channel {channel.topic}: a log has no place for publish times, sequence"
+                        f"channel {channel.topic}: a log has no place for publish times and sequence numbers"
                     )
             if more or kind.form not in (Form.BYTES, Form.TYPED):
                 entry = {"topic": channel.topic, "identifier": self._adding.channels[number].declaration.identifier}

@@ -343,7 +343,7 @@ class _Compiler:
             if writer is not None:
                 writer(body, value.get("value"))
             elif isinstance(value.get("raw"), (bytes, bytearray, memoryview)):
-                body += value["raw"]
+                body += bytes(value["raw"])  # of a view of any shape
             else:
                 raise EncodeFailure("a variant of unknown index", f"one of {sorted(writers)}", index)
             _count(len(body), "a variant")  # raises if it is too long
@@ -414,8 +414,9 @@ def _write_bytes(out: bytearray, value: Any) -> None:
     """Append bytes, preceded by their number."""
     if not isinstance(value, (bytes, bytearray, memoryview)):
         raise EncodeFailure("not bytes", None, shorten(value))
-    out += _count(len(value), "a byte buffer")
-    out += value
+    raw = bytes(value)  # a view may have wider elements, or gaps
+    out += _count(len(raw), "a byte buffer")
+    out += raw
 
 
 def _write_guid(out: bytearray, value: Any) -> None:
