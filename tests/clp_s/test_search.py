@@ -17,8 +17,10 @@ import exhume
 from exhume.errors import ExhumeError, LimitExceededError, QueryError
 from exhume.formats.clp_s.layout import NodeType, SchemaTree
 from exhume.formats.clp_s.query import condition, resolve
+from exhume.formats.clp_s.query.evaluate import Evaluator
 from exhume.formats.clp_s.query.operand import ALL
 from exhume.formats.clp_s.query.options import Options
+from exhume.formats.clp_s.query.requirement import AnyPart, Check, EveryPart
 from exhume.formats.clp_s.query.resolve import Resolver
 from exhume.formats.clp_s.query.search import Search, resolve_projection
 from exhume.formats.clp_s.query.tree import parse_column
@@ -472,3 +474,20 @@ def test_a_projection_tells_that_it_leaves_out_auto_generated_keys(
     found = exhume_cli("search", stream, "user_id: 0", "--projection", "@level.num")
     both = b'{"auto_generated_kv_pairs":{"level":{"num":20}},"user_generated_kv_pairs":{}}\n'
     assert (found.out, found.err) == (both, "")
+
+
+def test_a_check_of_any_column_is_kept_only_if_all_rows_were_compared(tmp_path: Path) -> None:
+    with create(tmp_path / "a.clps") as writer:
+        writer.write({"a": 10, "b": 0, "x": 1, "y": 0})
+        writer.write({"a": 0, "b": 10, "x": 0, "y": 2})
+    with exhume.clps.open(tmp_path / "a.clps") as archive:
+        search = Search(archive, "x: 1 and y: 2 and * > 5")
+        (planned,) = search.plan.tables
+        assert isinstance(planned.part, EveryPart)
+        checks = {one.node: one for one in planned.part.parts if isinstance(one, Check)}
+        any_column = checks.pop(None)
+        parts = [EveryPart((one, any_column)) for one in checks.values()]
+        assert len(parts) == 2
+        for order in (parts, parts[::-1]):
+            found = Evaluator(archive.tables[0].load(), search.plan).run(AnyPart(tuple(order)))
+            assert found == b"\1\1"

@@ -256,6 +256,7 @@ AMBIGUOUS = {
     ("2024 69", r"\Y \y"): r"\Y and \y together",
     ("5.123 5", r"\s.\3 \T"): r"\3 and \T together",
     ("5 5", r"\d \d"): r"\d occurs twice",
+    ("5", r"\O{}"): r"\O needs braces with content",
 }
 """Times with patterns whose parts would not all count, and why each is refused.  The native search
 refuses most of them, and of two specifiers of one thing takes the last."""

@@ -84,6 +84,7 @@ def test_what_cannot_be_printed(pattern: bytes, epoch: int, nanoseconds: bool) -
         rb'"\I"',
         rb'"\H \p"',
         rb'"a"b"',
+        rb'"a',
         b"tab\t",
         rb"\B{a,b}",
         rb"\A{a}",
@@ -123,3 +124,10 @@ def test_unknown_pattern() -> None:
 )
 def test_offsets(text: str, seconds: int) -> None:
     assert parse_offset(text.encode()) == seconds
+
+
+@pytest.mark.parametrize(("pattern", "offset"), [(b'"a', 0), (b'a"', 1), (b'"a"b"', 2), (b'"', 0)])
+def test_quotes_inside_a_pattern_are_located(pattern: bytes, offset: int) -> None:
+    with pytest.raises(ValueError) as caught:
+        compile_nano_pattern(pattern)
+    assert caught.value.args == ("a quote inside the pattern", offset)

@@ -104,6 +104,7 @@ VALUES = {
     "text.format(1)": r"a text has no `format\(\)`",
     "text.substring(0)": r"`substring\(\)` takes 2 arguments, not 1",
     "text.substring(raw, 1)": r"`substring\(\)` takes an integer, not bytes",
+    "text.to_i(1, 2)": r"`to_i\(\)` takes 0 to 1 arguments, not 2",
     "text.to_i(text)": r"`to_i\(\)` takes an integer, not a text",
     "raw.to_s(text)": r"`to_s\(\)` takes the name of an encoding",
     'raw.to_s("zlib_codec")': r"encoding 'zlib_codec' is not known",

@@ -413,7 +413,9 @@ def _call_kind(of: Kind, name: str, given: list[Kind]) -> Kind:
         raise _no_member(of, f"{name}()", [f"{one}()" for one in known])
     method = known[name]
     if not method.least <= len(given) <= len(method.takes):
-        raise UnsupportedError(f"`{name}()` takes {len(method.takes)} arguments, not {len(given)}")
+        most = len(method.takes)
+        takes = f"{most} argument{'s' * (most != 1)}" if method.least == most else f"{method.least} to {most} arguments"
+        raise UnsupportedError(f"`{name}()` takes {takes}, not {len(given)}")
     for kind, families in zip(given, method.takes, strict=False):
         word = next(WORDS[one] for one in WORDS if one in families)  # of the first family in the order of `WORDS`
         demand(kind, families, f"`{name}()` takes {word}")

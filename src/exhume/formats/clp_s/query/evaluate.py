@@ -103,6 +103,7 @@ class Evaluator:
             for column, kind in self._columns(check):
                 found |= self.of_column(check, column, kind, rows)
                 if found & wanted == wanted:
+                    partial = partial or wanted != self.ones  # for others, further columns were not compared
                     break
                 rows &= ~found
             if check.test.inverted:

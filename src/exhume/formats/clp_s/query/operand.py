@@ -305,6 +305,7 @@ def _use(code: str, used: dict[str, str]) -> None:
 
 def _check_used(used: Mapping[str, str]) -> None:
     """Raise `ValueError` for specifiers that do not go together (`used` as in `_compile`)."""
+    # The keys are groups of `_SAME`: an epoch goes with nothing but a fraction of a second.
     if "ELCNP" in used and len(used) > 1 + ("369T?" in used):
         raise ValueError("date and epoch specifiers together")
     if ("p" in used) != (used.get("HkIl") in ("I", "l")):
@@ -312,10 +313,10 @@ def _check_used(used: Mapping[str, str]) -> None:
 
 
 def _in_braces(pattern: str, at: int, code: str) -> str:
-    """Return the content of the braces at `at`, after the specifier `code`.  Raises `ValueError` if there are none."""
+    """Return the content of the braces at `at`, after the specifier `code`.  Raises `ValueError` if there is none."""
     end = pattern.find("}", at)
-    if pattern[at : at + 1] != "{" or end < 0:
-        raise ValueError(f"\\{code} needs braces")
+    if pattern[at : at + 1] != "{" or end <= at + 1:
+        raise ValueError(f"\\{code} needs braces with content")
     return pattern[at + 1 : end]
 
 

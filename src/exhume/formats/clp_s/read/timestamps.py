@@ -191,7 +191,7 @@ def _check_quotes(pattern: bytes) -> None:
     # Quotes around the whole pattern are allowed.
     inner = pattern[1:-1] if len(pattern) >= 2 and pattern[:1] == b'"' == pattern[-1:] else pattern
     if b'"' in inner:
-        raise ValueError("a quote inside the pattern", pattern.index(b'"', 1) if len(pattern) > 1 else 0)
+        raise ValueError("a quote inside the pattern", pattern.index(b'"', len(inner) < len(pattern)))
     for at, byte in enumerate(pattern):
         if byte < 0x20:
             raise ValueError("a control byte inside the pattern", at)
