@@ -274,9 +274,9 @@ def _rebind(name: str, old: Any, new: Any) -> None:
 class Test:
     """A collected test, its CPU time, and the lines of each module that it runs."""
 
-    item: Any
+    item: Any  # of pytest
     seconds: float = 0.0
-    usable: bool = False
+    usable: bool = False  # it passes without a mutant, in at most `SLOWEST` seconds
     lines: dict[str, set[int]] = field(default_factory=dict)
 
     @property

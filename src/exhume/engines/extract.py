@@ -259,7 +259,7 @@ def _place_of(found: _Located) -> tuple[int, int, int]:
 def _locate(archive: MemberArchive, chosen: list[str], others: list[_Task] | None = None) -> Iterator[_Located]:
     """Yield each small member with the stream that it is in.
 
-    Large members, and those that cannot be located, go to `others` as tasks.
+    Members above `SMALL` bytes, and those that cannot be located, go to `others` as tasks (None: they are left out).
     """
     streams: dict[Reader, _Stream] = {}
     for place, name in enumerate(chosen):

@@ -225,7 +225,8 @@ class _FileTimes:
         if name is None:
             return None
         if name not in self._known:
-            paths = (path for path in (self._folder / Path(name).name, self._folder / name, Path(name)))
+            # An archive that was copied elsewhere has the file in its own folder; else it is where the row states it.
+            paths = (self._folder / Path(name).name, self._folder / name, Path(name))
             self._known[name] = next((path.stat().st_mtime_ns for path in paths if path.is_file()), None)
         return self._known[name]
 

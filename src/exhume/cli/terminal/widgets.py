@@ -326,5 +326,5 @@ def _begun(node: Field) -> Iterator[Field]:
 
 
 def holds_byte(item: Item, offset: int) -> bool:
-    """Whether a byte is in the range of an item."""
+    """Whether the byte at `offset` (in the file, or the payload that is shown) is in the range `place` of an item."""
     return item.place is not None and item.place[0] <= offset < item.place[1]

@@ -247,15 +247,14 @@ class Element(ElementExpressions):
 
     def _number(self, field: Field, kind: Integer | SimpleKind) -> None:
         """Emit statements that copy a number of whole bytes into a C variable, swap its bytes and check it."""
-        # The bytes of a float are swapped as an integer.
         code = str(rows.array_code(kind))
         into = self.variable(f"{field.id}_", C_TYPES[code])
         self.fail(f"end - at < {kind.size}")
         self.lines.add(f"memcpy(&{into}, p + at, {kind.size})", f"at += {kind.size}")
-        if kind.big and isinstance(kind, SimpleKind):
-            word, whole = self.variable(f"{field.id}_word_", f"uint{8 * kind.size}_t"), kind.size
-            self.lines.add(f"memcpy(&{word}, &{into}, {whole})", f"{word} = swap{whole}({word})")
-            self.lines.add(f"memcpy(&{into}, &{word}, {whole})")
+        if kind.big and isinstance(kind, SimpleKind):  # the bytes of a float are swapped as an integer
+            word = self.variable(f"{field.id}_word_", f"uint{8 * kind.size}_t")
+            self.lines.add(f"memcpy(&{word}, &{into}, {kind.size})", f"{word} = swap{kind.size}({word})")
+            self.lines.add(f"memcpy(&{into}, &{word}, {kind.size})")
         elif kind.big and kind.size > 1:
             self.lines.add(f"{into} = <{C_TYPES[code]}> swap{kind.size}(<uint{8 * kind.size}_t> {into})")
         self._add(field)

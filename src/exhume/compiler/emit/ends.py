@@ -28,7 +28,7 @@ from exhume.compiler.refusal import UnsupportedError
 class _SkipFunction(Reader):
     """Statements that move `at` past one structure, given the parameters that its parent passes to it."""
 
-    joins_optional = False
+    joins_optional = False  # fields on the same condition stay apart, unlike in readers
 
     def __init__(self, around: _EndsFunction, kind: Structure) -> None:
         """Pass one structure of the list for which `around` finds the ends."""
@@ -110,7 +110,7 @@ def _names(field: Field, key: str) -> set[str]:
 class _EndsFunction(Reader):
     """The function that finds the ends of one field's elements, and the table of the readers of its cases."""
 
-    joins_optional = False
+    joins_optional = False  # fields on the same condition stay apart, unlike in readers
 
     def __init__(self, module: Module, type: Type, field: Field) -> None:
         super().__init__(module, type)

@@ -196,7 +196,7 @@ class TracedStatements(Statements):
 class TracedReader(TracedStatements, Reader):
     """Emits the function that reads one type and notes the place of each field."""
 
-    joins_optional = False
+    joins_optional = False  # fields on the same condition stay apart, unlike in readers
 
     def sequence(self) -> bool:
         """Read the fields inside a `try` that keeps the fields read before an error."""

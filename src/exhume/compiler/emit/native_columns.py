@@ -2,7 +2,8 @@
 
     def zs_data_block_record(columns, view, start, stop, count) -> int
 
-The function of a type with `-columns` reads rows until one does not fit, and returns where it stopped.  The
+The function of a type with `-columns` appends rows to `columns`: `count` of them, or with -1 all up to `stop`.  It
+reads until one does not fit, and returns where it stopped.  The
 interpreted loop (see `columns`) starts there and reports the problem, so that errors are written in one place.  A type
 with `-element` has a function (`flat_...`) that returns one element as a tuple.
 """

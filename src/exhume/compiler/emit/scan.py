@@ -56,7 +56,7 @@ MOST_LINES = 2_000
 class Scan(Reader):
     """Emits code that reads one element into variables; nested structures are read in place, under a prefix."""
 
-    joins_optional = False
+    joins_optional = False  # fields on the same condition stay apart, unlike in readers
 
     def __init__(self, of: Scan | None, module: Module, type: Type, prefix: str = "") -> None:
         """Read a row of `type`; with `of`, a structure in place within that row.

@@ -3,7 +3,7 @@
 Names in the emitted code: `view` (bytes), `at` (position), `end` (end of the stream), `bit` (position in bits, while
 bits are read), `one` (an element of a list), `run` (the budget of steps and memory that readers of third-party
 specifications, `foreign`, take from), `many` (number of elements), `turn` (number of passes of a loop), `empty` (number
-of elements that took no bytes).
+of elements that took no bytes), `big` (whether the byte order is big-endian, where the data decide).
 """
 
 from __future__ import annotations

@@ -240,13 +240,13 @@ class ClpIrDecoder:
         self.time = (time - MIN_MS) % (1 << 64) + MIN_MS  # as a signed number of 64 bits
         return self.time == time and FIRST_MS <= time <= LAST_MS
 
-    def _give(self, log_type: bytes, variables: list[Variable], how: int, fits: bool, apart: bytes) -> Status | None:
+    def _give(self, log_type: bytes, variables: list[Variable], how: int, fits: bool, tokens: bytes) -> Status | None:
         """Add one event to the output in the form `how`, if its time and its message match.
 
-        `fits`: whether its time is in the years 1 to 9999.  `apart`: its encoded tokens before the time.  Return the
-        fault that was found, or None.
+        `fits`: whether its time is in the years 1 to 9999.  `tokens`: its encoded message, as it is stored before the
+        time.  Return the fault that was found, or None.
         """
-        # Events outside of the chosen times, or without a matching message, are passed.
+        # Events outside of the chosen times, or without a matching message, are skipped.
         if not self._lower <= self.time <= self._upper:
             return None
         message = join_text(log_type, variables, wide=self.wide)
@@ -255,7 +255,7 @@ class ClpIrDecoder:
         if self._patterns and not any(pattern.fullmatch(message) for pattern in self._patterns):
             return None
         if how & _OUTPUTS:
-            self._add(message, how, apart)
+            self._add(message, how, tokens)
         elif not how & EventForm.LENIENT:
             if not fits:
                 return Status.TIME
@@ -265,8 +265,8 @@ class ClpIrDecoder:
         self.first_time, self.last_time = min(self.first_time, self.time), max(self.last_time, self.time)
         return None
 
-    def _add(self, message: bytes, how: int, apart: bytes) -> None:
-        """Add an event, with the time `time`, to the output in the form `how`; `apart`: see `_give`."""
+    def _add(self, message: bytes, how: int, tokens: bytes) -> None:
+        """Add an event, with the time `time`, to the output in the form `how`; `tokens`: see `_give`."""
         if how & EventForm.OBJECTS:
             self.event = self.time, message
         elif how & EventForm.LINES:
@@ -281,7 +281,7 @@ class ClpIrDecoder:
             encoding = KeyedTags.EIGHT_BYTE_ENCODING if self.wide else KeyedTags.FOUR_BYTE_ENCODING
             # Each tree has one key, number 1: the time of the logger, and the message of the user.
             self._out += build_key(1, auto=True) + build_integer(self.time) + build_key(1, auto=False)
-            self._out += bytes((encoding,)) + apart
+            self._out += bytes((encoding,)) + tokens
         else:
             self._out += self._printed() + message
 

@@ -182,7 +182,7 @@ def _fields(archive: TableArchive) -> list[ArrowField]:
 
 
 def nodes_by_name(archive: TableArchive) -> dict[str, list[int]]:
-    """The names of the columns of the table, each with the nodes of the schema tree that have its values."""
+    """The names of the columns in Arrow, each with the nodes of the schema tree that have its values (for exports)."""
     return {item.name: item.nodes for item in _fields(archive)}
 
 

@@ -165,6 +165,7 @@ class RecordMetadata(NamedTuple):
     def parse(cls, data: bytes) -> RecordMetadata:
         """Read the message; of `byte_offset` and `all_zeros` (a oneof of Protocol Buffers) the last one counts."""
         values, unknown = collect(data, _RECORD)
+        # `values` has the fields in the order of their last occurrences.
         last = next((name for name in reversed(values) if name in ("byte_offset", "all_zeros")), None)
         byte_offset = values["byte_offset"] if last == "byte_offset" else None
         zeros = last == "all_zeros" and bool(values["all_zeros"])

@@ -277,7 +277,7 @@ class Ingest:
 
     @property
     def encoder_fault(self) -> int:
-        """Why the encoder refused an event."""
+        """Why the encoder refused an event (a code of `write/status.py`); 0 if it refused none."""
         return int(self._decoder.refused)
 
     def _leave(self, size: int) -> None:

@@ -123,4 +123,4 @@ class UnitError(Exception):
 
 
 class HeldError(Exception):
-    """Raised instead of the status `HELD`: a key is declared, and the decoder is set to stop there."""
+    """The status `HELD` of a decoder, for salvage: a key is declared, and the decoder is set to stop there."""

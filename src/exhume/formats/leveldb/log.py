@@ -156,7 +156,7 @@ class LogReader:
 
     def _spool(self) -> Spool:
         """Return a buffer for the fragments of a record; a large record is kept in a temporary file."""
-        from exhume.io.output.scratch import Spool  # records of a small log are whole
+        from exhume.io.output.scratch import Spool  # records of one fragment need none
 
         return Spool(min(LARGE, self.limits.payload_size))
 

@@ -207,7 +207,8 @@ class ZsWriter(Writer):
     ) -> None:
         """Add the records of a binary file object, each followed by the terminator or preceded by its length.
 
-        Raises `WriterError` for records that are out of order, and for input that ends inside one.
+        `length_prefixed` is the form of the lengths, "uleb128" or "u64le".  Raises `WriterError` for records that are
+        out of order, and for input that ends inside one.
         """
         self._flush_buffer()
         done = 0

@@ -243,7 +243,10 @@ class Streams:
         return _Stream(tables, tables, None, size, start + used, source.chunks(start, start + used))
 
     def _read_large(self, number: int, place: _Place) -> tuple[_Stream, Payload]:
-        """Decompress a damaged stream that is too large for memory into a file, as far as possible (see `_read`)."""
+        """Decompress a damaged stream that is too large for memory into a file, as far as possible (see `_read`).
+
+        Raises `LimitExceededError` above the limit `expansion`.
+        """
         source, start, most = self._source, place.start, self._limits.expansion_budget(place.end - place.start)
         spool = self._spools[number] = scratch_file(self._scratch)
         used = size = 0
