@@ -15,14 +15,14 @@ from exhume.formats.leveldb.blocks import build_block
 from exhume.formats.leveldb.database import Database
 from exhume.formats.leveldb.layout_facts import BATCH
 from exhume.formats.leveldb.log import LogReader
-from exhume.formats.leveldb.salvage import salvage
+from exhume.formats.leveldb.salvage import _filler, salvage
 from exhume.formats.leveldb.table_writer import build_log
 from exhume.formats.leveldb.wire import InternalKey, build_bytes
 from exhume.io.local import LocalTree
 from exhume.io.source import BytesSource
 from exhume.io.tree import MemoryTree
 from exhume.limits import Limits
-from exhume.recovery import SalvageMode, SalvageReport, VerifiedBy
+from exhume.recovery import Outcome, SalvageMode, SalvageReport, VerifiedBy
 from exhume.testing.damage import flip
 from tests.leveldb.crafted import build_batch, fragments
 from tests.leveldb.make_samples import DELETE, PUT, build_database, build_table, edit, write_files
@@ -328,3 +328,17 @@ def test_filler_of_a_log_is_not_lost(tmp_path: Path) -> None:
         report = salvage(MemoryTree(build_database() | {LOG: hurt}), tmp_path / "hurt" / str(hurt.count(0)))
         assert report.lost == {"spans": 1}
     assert [s.reason for s in report.spans if s.outcome == "lost"] == ["zeros: never written, or overwritten"]
+
+
+@pytest.mark.parametrize(("type", "header"), [(1, 7), (4, 7), (5, 11), (8, 11)])
+def test_filler_is_shorter_than_the_header_after_it(type: int, header: int) -> None:
+    block = 1 << 15
+    for size in range(13):
+        # A gap within a block, one of other bytes at the end of a block, and then the filler.
+        data = bytearray(b"x" * 3 * block)
+        data[100:103] = bytes(3)
+        data[3 * block - size :] = bytes(size) + b"sum." + b"12" + bytes([type])
+        content = [(0, 100), (103, block - 3), (block, 3 * block - size), (3 * block, 3 * block + 7)]
+        found = list(_filler(BytesSource(bytes(data)), [(*one, Outcome.RECOVERED, "") for one in content]))
+        expected = [(3 * block - size, 3 * block, Outcome.IGNORED, "filler at the end of a block")]
+        assert found == (expected if 0 < size < header else [])
