@@ -104,19 +104,24 @@ def cut(path: Path, size: int) -> None:
     path.write_bytes(path.read_bytes()[:size])
 
 
+def write_manifest(log: Log, document: Any, value: Any) -> None:
+    """Write a manifest with the registry of a JSON document."""
+    from exhume.formats.ark.rbuf.registry import Registry
+
+    registry = Registry.from_json(json.dumps(document))
+    content = encoder_for(registry, MANIFEST_TYPE).encode(value)
+    log.manifest_path.write_bytes(build_serializable_file(content, MANIFEST_TYPE, registry.to_json()))
+
+
 def other_registry(log: Log) -> None:
     """A registry whose filter has an unknown field that is set."""
     document = json.loads(own_registry().to_json())
     query = next(schema for schema in document["schemas"] if schema["name"] == "Query")
     query["fields"].append({"name": "strange", "type": "uint8"})
-    from exhume.formats.ark.rbuf.registry import Registry
-
-    registry = Registry.from_json(json.dumps(document))
     value = log.manifest.to_value()
     for number, section in enumerate(value["sections"]):
         section["acceptance_filter"]["strange"] = 0 if number else 5
-    content = encoder_for(registry, MANIFEST_TYPE).encode(value)
-    log.manifest_path.write_bytes(build_serializable_file(content, MANIFEST_TYPE, registry.to_json()))
+    write_manifest(log, document, value)
 
 
 def more_fields(log: Log) -> None:
@@ -124,13 +129,9 @@ def more_fields(log: Log) -> None:
     document = json.loads(own_registry().to_json())
     column = next(schema for schema in document["schemas"] if schema["name"] == "ColumnDeclaration")
     column["fields"].append({"name": "strange", "type": "uint8"})
-    from exhume.formats.ark.rbuf.registry import Registry
-
-    registry = Registry.from_json(json.dumps(document))
     value = log.manifest.to_value()
     value["sections"][0]["columns"][0]["strange"] = 5
-    content = encoder_for(registry, MANIFEST_TYPE).encode(value)
-    log.manifest_path.write_bytes(build_serializable_file(content, MANIFEST_TYPE, registry.to_json()))
+    write_manifest(log, document, value)
 
 
 def with_filter(log: Log, **fields: Any) -> None:
