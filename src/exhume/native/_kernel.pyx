@@ -63,6 +63,7 @@ cdef extern from "Python.h":
 
 include "../../../generated/exhume_ksy/fast/_facts.pxi"
 include "../../../generated/exhume_ksy/fast/_elements.pxi"
+include "calendar.pxi"
 include "../formats/clp_s/read/native.pxi"
 include "../formats/clp_s/read/floats.pxi"
 include "../formats/clp_s/read/dictionaries.pxi"

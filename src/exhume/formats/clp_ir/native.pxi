@@ -763,15 +763,11 @@ cdef class ClpIrDecoder:
 
         The pattern is a program (`form`): a kind (CI_YEAR ...) and a width for each element, and the bytes of literals.
         """
-        cdef int64_t local, days, rest, era, year, part, offset
-        cdef int month, day, hour
-        cdef bint leap
-        cdef const uint8_t* form
-        cdef const uint8_t* end
-        cdef uint8_t op, width
-        cdef const char* name
-        form = self.form_start
-        end = form + self.form_size
+        cdef CiTime time
+        cdef int64_t local
+        cdef const uint8_t* form = self.form_start
+        cdef const uint8_t* end = form + self.form_size
+        cdef uint8_t kind, width
         if form == end:
             return 0
         if not CI_FIRST <= self.time <= CI_LAST:
@@ -781,89 +777,97 @@ cdef class ClpIrDecoder:
         if not self.zone_start <= self.time <= self.zone_stop:
             self.find_zone()
         local = self.time + self.zone_offset
-        days = local // CI_DAY
-        rest = local - days * CI_DAY  # milliseconds since midnight
-        # The civil calendar, in years that begin with March: days since 0000-03-01, in eras of 400 years.
-        part = days + 719468  # days from 0000-03-01 to the epoch
-        era = part // 146097  # days of 400 years
-        part -= era * 146097
-        # Without the leap days so far, which end each 4 years, but not each 100, except for the last of the 400.
-        year = (part - part // 1460 + part // 36524 - part // 146096) // 365
-        part -= 365 * year + year // 4 - year // 100
-        year += era * 400
-        month = <int>((5 * part + 2) // 153)
-        day = <int>(part - (153 * month + 2) // 5 + 1)
-        month = month + 3 if month < 10 else month - 9
-        if month <= 2:
-            year += 1
-        hour = <int>(rest // 3600000)
+        time.days = local // CI_DAY
+        time.rest = local - time.days * CI_DAY
+        time.date = civil_date(time.days)
         while form < end:
-            op, width = form[0], form[1]
+            kind, width = form[0], form[1]
             form += 2
             ir_reserve(out, 280)  # more than any element needs: a width is one byte
-            if op == CI_LITERAL:
+            if kind == CI_LITERAL:
                 ir_add(out, <const char*>form, width)
                 form += width
-            elif op == CI_YEAR:  # the year before 1 is 1 BC
-                put_padded(out, <uint64_t>(year if year > 0 else 1 - year), width, c"0")
-            elif op == CI_YEAR_2:
-                put_padded(out, <uint64_t>(year if year > 0 else 1 - year) % 100, 2, c"0")
-            elif op == CI_MONTH:
-                put_padded(out, month, width, c"0")
-            elif op == CI_MONTH_SHORT:
-                put(out, CI_MONTHS[month - 1], 3)
-            elif op == CI_MONTH_LONG:
-                put(out, CI_MONTHS[month - 1], strlen(CI_MONTHS[month - 1]))
-            elif op == CI_DAY_OF_MONTH:
-                put_padded(out, day, width, c"0")
-            elif op == CI_DAY_OF_YEAR:
-                leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
-                if month <= 2:
-                    part = (month - 1) * 31 + day
-                else:
-                    part = (153 * (month - 3) + 2) // 5 + day + 59 + leap  # 59: January and February
-                put_padded(out, part, width, c"0")
-            elif op == CI_HOUR_0_23:
-                put_padded(out, hour, width, c"0")
-            elif op == CI_HOUR_1_24:
-                put_padded(out, hour if hour else 24, width, c"0")
-            elif op == CI_HOUR_0_11:
-                put_padded(out, hour % 12, width, c"0")
-            elif op == CI_HOUR_1_12:
-                put_padded(out, hour % 12 if hour % 12 else 12, width, c"0")
-            elif op == CI_MINUTE:
-                put_padded(out, rest // 60000 % 60, width, c"0")
-            elif op == CI_SECOND:
-                put_padded(out, rest // 1000 % 60, width, c"0")
-            elif op == CI_MILLISECOND:
-                put_padded(out, rest % 1000, width, c"0")
-            elif op == CI_HALF:
-                put(out, b"AM" if hour < 12 else b"PM", 2)
-            elif op == CI_WEEKDAY_SHORT or op == CI_WEEKDAY_LONG:
-                name = CI_WEEKDAYS[(days + 3) % 7]  # the epoch was a Thursday, 3
-                put(out, name, 3 if op == CI_WEEKDAY_SHORT else strlen(name))
-            elif op == CI_WEEKDAY:
-                put_padded(out, (days + 3) % 7 + 1, width, c"0")
-            elif op == CI_ZONE:
+            elif kind == CI_ZONE:
                 with gil:
                     ir_add(out, <const char*>self.zone_name, len(self.zone_name))
-            elif op == CI_ERA:
-                put(out, b"AD" if year > 0 else b"BC", 2)
-            elif op == CI_OFFSET_OR_Z and self.zone_offset == 0:
-                put(out, b"Z", 1)
+            elif kind >= CI_OFFSET and kind <= CI_OFFSET_COLON:
+                ci_put_offset(out, kind, width, self.zone_offset)
             else:
-                put(out, b"-" if self.zone_offset < 0 else b"+", 1)
-                offset = (-self.zone_offset if self.zone_offset < 0 else self.zone_offset) // 1000
-                put_padded(out, offset // 3600, 2, c"0")
-                # The width of CI_OFFSET_OR_Z is 1 for hours, 2 without and 3 with a colon.
-                if op == CI_OFFSET_COLON or (op == CI_OFFSET_OR_Z and width == 3):
-                    put(out, b":", 1)
-                if op != CI_OFFSET_OR_Z or width > 1:
-                    put_padded(out, offset // 60 % 60, 2, c"0")
-                if op == CI_OFFSET_COLON and offset % 60:
-                    put(out, b":", 1)
-                    put_padded(out, offset % 60, 2, c"0")
+                ci_put_element(out, kind, width, &time)
         return 0
+
+
+cdef struct CiTime:         # a time in the parts that elements of a pattern print
+    int64_t days            # since 1970-01-01, of the local time
+    int64_t rest            # milliseconds since midnight
+    CivilDate date
+
+
+cdef void ci_put_element(Out* out, uint8_t kind, uint8_t width, const CiTime* time) noexcept nogil:
+    """Write the part of a time that this kind of element prints; numbers have at least `width` digits."""
+    cdef const CivilDate* date = &time.date
+    cdef uint64_t year = <uint64_t>(date.year if date.year > 0 else 1 - date.year)  # the year before 1 is 1 BC
+    cdef int hour = <int>(time.rest // 3600000)
+    cdef int weekday = <int>((time.days + 3) % 7)  # 0 is Monday: the epoch was a Thursday, 3
+    if kind == CI_YEAR:
+        put_padded(out, year, width, c"0")
+    elif kind == CI_YEAR_2:
+        put_padded(out, year % 100, 2, c"0")
+    elif kind == CI_MONTH:
+        put_padded(out, date.month, width, c"0")
+    elif kind == CI_MONTH_SHORT:
+        put(out, CI_MONTHS[date.month - 1], 3)
+    elif kind == CI_MONTH_LONG:
+        put(out, CI_MONTHS[date.month - 1], strlen(CI_MONTHS[date.month - 1]))
+    elif kind == CI_DAY_OF_MONTH:
+        put_padded(out, date.day, width, c"0")
+    elif kind == CI_DAY_OF_YEAR:
+        put_padded(out, time.days - civil_days(date.year, 1, 1) + 1, width, c"0")
+    elif kind == CI_HOUR_0_23:
+        put_padded(out, hour, width, c"0")
+    elif kind == CI_HOUR_1_24:
+        put_padded(out, hour if hour else 24, width, c"0")
+    elif kind == CI_HOUR_0_11:
+        put_padded(out, hour % 12, width, c"0")
+    elif kind == CI_HOUR_1_12:
+        put_padded(out, hour % 12 if hour % 12 else 12, width, c"0")
+    elif kind == CI_MINUTE:
+        put_padded(out, time.rest // 60000 % 60, width, c"0")
+    elif kind == CI_SECOND:
+        put_padded(out, time.rest // 1000 % 60, width, c"0")
+    elif kind == CI_MILLISECOND:
+        put_padded(out, time.rest % 1000, width, c"0")
+    elif kind == CI_HALF:
+        put(out, b"AM" if hour < 12 else b"PM", 2)
+    elif kind == CI_WEEKDAY_SHORT:
+        put(out, CI_WEEKDAYS[weekday], 3)
+    elif kind == CI_WEEKDAY_LONG:
+        put(out, CI_WEEKDAYS[weekday], strlen(CI_WEEKDAYS[weekday]))
+    elif kind == CI_WEEKDAY:
+        put_padded(out, weekday + 1, width, c"0")
+    else:  # CI_ERA
+        put(out, b"AD" if date.year > 0 else b"BC", 2)
+
+
+cdef void ci_put_offset(Out* out, uint8_t kind, uint8_t width, int64_t offset) noexcept nogil:
+    """Write an offset from UTC, given in milliseconds, as `+0130`, `+01:30` or `Z`.
+
+    The width of CI_OFFSET_OR_Z is 1 for hours, 2 without and 3 with a colon.
+    """
+    cdef bint colon = kind == CI_OFFSET_COLON or (kind == CI_OFFSET_OR_Z and width == 3)
+    cdef uint64_t seconds = <uint64_t>(-offset if offset < 0 else offset) // 1000
+    if kind == CI_OFFSET_OR_Z and offset == 0:
+        put(out, b"Z", 1)
+        return
+    put(out, b"-" if offset < 0 else b"+", 1)
+    put_padded(out, seconds // 3600, 2, c"0")
+    if colon:
+        put(out, b":", 1)
+    if kind != CI_OFFSET_OR_Z or width > 1:
+        put_padded(out, seconds // 60 % 60, 2, c"0")
+    if kind == CI_OFFSET_COLON and seconds % 60:
+        put(out, b":", 1)
+        put_padded(out, seconds % 60, 2, c"0")
 
 
 cdef class ClpIrEncoder:

@@ -124,34 +124,44 @@ cdef inline void put_fraction(Out* out, int64_t nanos, int digits) noexcept nogi
     put_padded(out, nanos // 1000000 if digits == 3 else nanos // 1000 if digits == 6 else nanos, digits, c"0")
 
 
-cdef int add_time(Out* out, const Op* op, uint64_t ident, int64_t epoch) noexcept nogil:
-    """Print an epoch by the pattern with this id.  Return 0 or a fault kind."""
-    cdef int low = 0, high = op.num_patterns - 1, middle, i, code
-    cdef const Pattern* pattern = NULL
-    cdef const Step* step
-    cdef const Slice* name
-    cdef int64_t per_second, seconds, fraction, nanos, days, era, year, day, month, part, value
-    cdef int64_t hour, minute, second, hour12, second_of_day
-    cdef uint64_t size
-    cdef Py_ssize_t start = out.size, place = 0
-    cdef char[24] digits
-    # Find the pattern.
+cdef struct SplitTime:  # an epoch in the parts that steps print
+    int64_t epoch  # as it is stored, in units of its pattern
+    int64_t days  # since 1970-01-01, of the local time
+    CivilDate date
+    int hour
+    int minute
+    int second
+    int64_t nanos  # of the second
+
+
+cdef const Pattern* find_pattern(const Op* op, uint64_t ident) noexcept nogil:
+    """Return the pattern with this id, NULL if there is none."""
+    cdef int low = 0, high = op.num_patterns - 1, middle
     while low <= high:
         middle = (low + high) // 2
         if op.patterns[middle].ident == ident:
-            pattern = &op.patterns[middle]
-            break
+            return &op.patterns[middle]
         if op.patterns[middle].ident < ident:
             low = middle + 1
         else:
             high = middle - 1
+    return NULL
+
+
+cdef int add_time(Out* out, const Op* op, uint64_t ident, int64_t epoch) noexcept nogil:
+    """Print an epoch by the pattern with this id.  Return 0 or a fault kind."""
+    cdef const Pattern* pattern = find_pattern(op, ident)
+    cdef const Step* step
+    cdef SplitTime time
+    cdef int64_t per_second, seconds, second_of_day
+    cdef uint64_t size
+    cdef Py_ssize_t start = out.size, place = 0
+    cdef int i, found
     if pattern == NULL:
         return F_PATTERN
-    # Split the epoch into seconds, rounded down, and nanoseconds.
     per_second = 1000000000 // pattern.unit
-    seconds = epoch // per_second if epoch >= 0 else -((-(epoch + 1)) // per_second) - 1
-    fraction = epoch - seconds * per_second if epoch >= 0 else (epoch - (seconds + 1) * per_second) + per_second
-    nanos = fraction * pattern.unit
+    seconds = epoch // per_second  # rounded down, also before 1970
+    time.nanos = epoch % per_second * pattern.unit
     # Times mostly come in their order: repeat the text of the last one if only the fraction can differ.  All bytes of
     # the buffer are copied, as a fixed number is copied without a call; `out.size` says how many count.
     if pattern.serial and pattern.serial == exh_time.serial and seconds == exh_time.seconds:
@@ -160,123 +170,116 @@ cdef int add_time(Out* out, const Op* op, uint64_t ident, int64_t epoch) noexcep
         memcpy(out.data + start, exh_time.text, EXH_TIME_TEXT)
         if pattern.digits:
             out.size = start + exh_time.place
-            put_fraction(out, nanos, pattern.digits)
+            put_fraction(out, time.nanos, pattern.digits)
         out.size = start + exh_time.size
         return F_NONE
     if pattern.absolute:  # next to a truncated epoch: -1.5 s are -1 and .5
         size = <uint64_t>epoch if epoch >= 0 else 0 - <uint64_t>epoch
-        nanos = <int64_t>(size % <uint64_t>per_second) * pattern.unit
-    seconds += pattern.shift
-    days = seconds // 86400 if seconds >= 0 else -((-(seconds + 1)) // 86400) - 1
-    second_of_day = seconds - days * 86400
-    # Civil date from days since 1970-01-01, proleptic Gregorian.  Eras of 400 years (146,097 days) start on 1 March, so
-    # that the leap day is the last day of a year.  719,468: days from 0000-03-01 to 1970-01-01.  Month 0 is March; five
-    # months from it on have 153 days.
-    part = days + 719468
-    era = part // 146097 if part >= 0 else -((-(part + 1)) // 146097) - 1
-    day = part - era * 146097
-    year = (day - day // 1460 + day // 36524 - day // 146096) // 365
-    day -= 365 * year + year // 4 - year // 100
-    month = (5 * day + 2) // 153
-    day = day - (153 * month + 2) // 5 + 1
-    month = month + 3 if month < 10 else month - 9
-    year += era * 400 + (1 if month <= 2 else 0)
-    hour = second_of_day // 3600
-    minute = second_of_day // 60 % 60
-    second = second_of_day % 60
-    hour12 = hour % 12
-    if hour12 == 0:
-        hour12 = 12
-    # Print the parts.
+        time.nanos = <int64_t>(size % <uint64_t>per_second) * pattern.unit
+    time.epoch = epoch
+    time.days = (seconds + pattern.shift) // 86400
+    second_of_day = seconds + pattern.shift - time.days * 86400
+    time.date = civil_date(time.days)
+    time.hour = <int>(second_of_day // 3600)
+    time.minute = <int>(second_of_day // 60 % 60)
+    time.second = <int>(second_of_day % 60)
     for i in range(pattern.count):
         step = &op.steps[pattern.first + i]
-        code = step.code
-        if not reserve(out, step.size + 48):
-            return F_MEMORY
-        if code == STEP_LITERAL:
-            put(out, op.arena + step.start, step.size)
-        elif code == STEP_YEAR:
-            if year < 0 or year > 9999:
-                return F_TIME
-            put_padded(out, year, 4, c"0")
-        elif code == STEP_YEAR2:
-            value = year - 2000 if year >= 2000 else year - 1900
-            if value < 0 or value > 99:
-                return F_TIME
-            put_padded(out, value, 2, c"0")
-        elif code == STEP_MONTH:
-            put_padded(out, month, 2, c"0")
-        elif code == STEP_DAY:
-            put_padded(out, day, 2, c"0")
-        elif code == STEP_DAY_SPACE:
-            put_padded(out, day, 2, c" ")
-        elif code == STEP_MONTH_NAME:
-            name = &op.names[step.names + month - 1]
-            put(out, name.text, name.size)
-        elif code == STEP_WEEKDAY_NAME:
-            value = (days + 4) % 7  # day 0 was a Thursday; names start on Sunday; negative before 1970
-            name = &op.names[step.names + (value if value >= 0 else value + 7)]
-            put(out, name.text, name.size)
-        elif code == STEP_HOUR:
-            put_padded(out, hour, 2, c"0")
-        elif code == STEP_HOUR_SPACE:
-            put_padded(out, hour, 2, c" ")
-        elif code == STEP_HOUR12:
-            put_padded(out, hour12, 2, c"0")
-        elif code == STEP_HOUR12_SPACE:
-            put_padded(out, hour12, 2, c" ")
-        elif code == STEP_HOUR12_OLD or code == STEP_HOUR12_OLD_SPACE:
-            value = 12 if hour == 0 else hour - 12 if hour > 13 else hour  # as up to 0.4.1: 13 stays 13
-            put_padded(out, value, 2, c"0" if code == STEP_HOUR12_OLD else c" ")
-        elif code == STEP_AM_PM:
-            put(out, b"AM" if hour < 12 else b"PM", 2)
-        elif code == STEP_MINUTE:
-            put_padded(out, minute, 2, c"0")
-        elif code == STEP_SECOND:
-            put_padded(out, second, 2, c"0")
-        elif STEP_MILLI <= code <= STEP_NANO:
+        if STEP_MILLI <= step.code <= STEP_NANO:
             place = out.size - start
-            put_fraction(out, nanos, 3 * (code - STEP_MILLI + 1))
-        elif code == STEP_TRIM_MILLI:
-            if nanos // 1000000 == 0:
-                out.data[out.size] = c"0"
-                out.size += 1
-            else:
-                put_padded(out, nanos // 1000000, 3, c"0")
-                while out.data[out.size - 1] == c"0":
-                    out.size -= 1
-        elif code == STEP_TRIM_NANO:
-            if nanos == 0:
-                return F_TIME
-            put_padded(out, nanos, 9, c"0")
-            while out.data[out.size - 1] == c"0":
-                out.size -= 1
-        elif code == STEP_EPOCH or code == STEP_EPOCH_POINT:
-            out.size = start  # as upstream: the number replaces the text so far
-            put_integer(out, epoch)
-            if code == STEP_EPOCH_POINT:  # of nanoseconds: a point goes before the last nine digits
-                if out.size - start < 9:
-                    return F_TIME
-                memcpy(digits, out.data + out.size - 9, 9)
-                out.data[out.size - 9] = c"."
-                memcpy(out.data + out.size - 8, digits, 9)
-                out.size += 1
-        else:
-            # An epoch in a larger unit: the stored nanoseconds divided, and rounded toward zero.
-            value = 1
-            if code == STEP_EPOCH_S:
-                value = 1000000000
-            elif code == STEP_EPOCH_MS:
-                value = 1000000
-            elif code == STEP_EPOCH_US:
-                value = 1000
-            if epoch >= 0:
-                put_integer(out, epoch // value)
-            else:
-                size = (0 - <uint64_t>epoch) // <uint64_t>value
-                put_integer(out, <int64_t>(0 - size))
+        found = add_step(out, op, step, &time, start)
+        if found:
+            return found
     if pattern.serial and out.size - start <= EXH_TIME_TEXT:
-        exh_time.serial, exh_time.seconds = pattern.serial, seconds - pattern.shift
+        exh_time.serial, exh_time.seconds = pattern.serial, seconds
         exh_time.size, exh_time.place = out.size - start, place
         memcpy(exh_time.text, out.data + start, out.size - start)
+    return F_NONE
+
+
+cdef int add_step(Out* out, const Op* op, const Step* step, const SplitTime* time, Py_ssize_t start) noexcept nogil:
+    """Print a part of a time whose text begins at `start` of the output.  Return 0 or a fault kind."""
+    cdef int code = step.code
+    cdef const Slice* name
+    cdef int64_t value
+    cdef uint64_t size
+    cdef char[9] digits
+    if not reserve(out, step.size + 48):
+        return F_MEMORY
+    if code == STEP_LITERAL:
+        put(out, op.arena + step.start, step.size)
+    elif code == STEP_YEAR:
+        if time.date.year < 0 or time.date.year > 9999:
+            return F_TIME
+        put_padded(out, time.date.year, 4, c"0")
+    elif code == STEP_YEAR2:
+        value = time.date.year - 2000 if time.date.year >= 2000 else time.date.year - 1900
+        if value < 0 or value > 99:
+            return F_TIME
+        put_padded(out, value, 2, c"0")
+    elif code == STEP_MONTH:
+        put_padded(out, time.date.month, 2, c"0")
+    elif code == STEP_DAY:
+        put_padded(out, time.date.day, 2, c"0")
+    elif code == STEP_DAY_SPACE:
+        put_padded(out, time.date.day, 2, c" ")
+    elif code == STEP_MONTH_NAME:
+        name = &op.names[step.names + time.date.month - 1]
+        put(out, name.text, name.size)
+    elif code == STEP_WEEKDAY_NAME:
+        name = &op.names[step.names + (time.days + 4) % 7]  # day 0 was a Thursday; names start on Sunday
+        put(out, name.text, name.size)
+    elif code == STEP_HOUR:
+        put_padded(out, time.hour, 2, c"0")
+    elif code == STEP_HOUR_SPACE:
+        put_padded(out, time.hour, 2, c" ")
+    elif code == STEP_HOUR12 or code == STEP_HOUR12_SPACE:
+        value = time.hour % 12 if time.hour % 12 else 12
+        put_padded(out, value, 2, c"0" if code == STEP_HOUR12 else c" ")
+    elif code == STEP_HOUR12_OLD or code == STEP_HOUR12_OLD_SPACE:
+        value = 12 if time.hour == 0 else time.hour - 12 if time.hour > 13 else time.hour  # as up to 0.4.1: 13 stays 13
+        put_padded(out, value, 2, c"0" if code == STEP_HOUR12_OLD else c" ")
+    elif code == STEP_AM_PM:
+        put(out, b"AM" if time.hour < 12 else b"PM", 2)
+    elif code == STEP_MINUTE:
+        put_padded(out, time.minute, 2, c"0")
+    elif code == STEP_SECOND:
+        put_padded(out, time.second, 2, c"0")
+    elif STEP_MILLI <= code <= STEP_NANO:
+        put_fraction(out, time.nanos, 3 * (code - STEP_MILLI + 1))
+    elif code == STEP_TRIM_MILLI:
+        if time.nanos // 1000000 == 0:
+            put(out, b"0", 1)
+        else:
+            put_padded(out, time.nanos // 1000000, 3, c"0")
+            while out.data[out.size - 1] == c"0":
+                out.size -= 1
+    elif code == STEP_TRIM_NANO:
+        if time.nanos == 0:
+            return F_TIME
+        put_padded(out, time.nanos, 9, c"0")
+        while out.data[out.size - 1] == c"0":
+            out.size -= 1
+    elif code == STEP_EPOCH or code == STEP_EPOCH_POINT:
+        out.size = start  # as upstream: the number replaces the text so far
+        put_integer(out, time.epoch)
+        if code == STEP_EPOCH_POINT:  # of nanoseconds: a point goes before the last nine digits
+            if out.size - start < 9:
+                return F_TIME
+            memcpy(digits, out.data + out.size - 9, 9)
+            out.data[out.size - 9] = c"."
+            memcpy(out.data + out.size - 8, digits, 9)
+            out.size += 1
+    else:
+        # An epoch in a larger unit: the stored nanoseconds divided, and rounded toward zero.
+        value = 1
+        if code == STEP_EPOCH_S:
+            value = 1000000000
+        elif code == STEP_EPOCH_MS:
+            value = 1000000
+        elif code == STEP_EPOCH_US:
+            value = 1000
+        size = <uint64_t>time.epoch if time.epoch >= 0 else 0 - <uint64_t>time.epoch
+        size //= <uint64_t>value
+        put_integer(out, <int64_t>(size if time.epoch >= 0 else 0 - size))
     return F_NONE

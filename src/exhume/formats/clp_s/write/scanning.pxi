@@ -116,20 +116,6 @@ cdef inline int enc_put_utf8(unsigned char* out, uint32_t code) noexcept nogil:
     return 4
 
 
-cdef inline int64_t enc_days_from_civil(int64_t year, int month, int day) noexcept nogil:
-    """Days since 1970-01-01, for years from 1 on; computed in years that begin with March, from 0000-03-01.
-
-    That is 719468 days before; an era is 400 years.  The months from March on have 30.6 days on average, which
-    (153 * m + 2) / 5 rounds to the right ones.
-    """
-    if month <= 2:
-        year -= 1
-    cdef int64_t era = year // 400
-    cdef int64_t year_of_era = year - era * 400
-    cdef int64_t day_of_year = (153 * (month + (-3 if month > 2 else 9)) + 2) // 5 + day - 1
-    return era * 146097 + year_of_era * 365 + year_of_era // 4 - year_of_era // 100 + day_of_year - 719468
-
-
 cdef inline int enc_digits_at(const unsigned char* p, int count) noexcept nogil:
     """Value of `count` decimal digits; -1 if they are not."""
     cdef int value = 0, i
@@ -241,7 +227,7 @@ cdef int enc_run_program(EncProgram* program, const unsigned char* p, size_t siz
                 return 0
         elif day == 31 and (month == 4 or month == 6 or month == 9 or month == 11):
             return 0
-    seconds = enc_days_from_civil(year, month, day)  # days, until they are multiplied below
+    seconds = civil_days(year, month, day)  # days, until they are multiplied below
     if weekday >= 0 and weekday != (seconds + 4) % 7:  # 0 is Sunday; 1970-01-01 was a Thursday
         return 0
     seconds = seconds * 86400 + hour * 3600 + minute * 60 + second
