@@ -19,8 +19,16 @@ from typing import TYPE_CHECKING, Any
 
 from exhume.archive import Archive
 from exhume.choices import check_keywords, hint
-from exhume.engines.explanation import PARSED_SIZE, ExplainedSection, schemas_of
-from exhume.engines.findings_by_place import FindingsByPlace, Near, place_findings, stored_range, touches
+from exhume.engines.explanation import (
+    PARSED_SIZE,
+    ExplainedSection,
+    FindingsByPlace,
+    Near,
+    place_findings,
+    schemas_of,
+    stored_range,
+    touches,
+)
 from exhume.engines.inspect import inspect_archive
 from exhume.errors import EntryNotFoundError, QueryError, Span, shorten
 from exhume.findings import Finding

@@ -22,8 +22,7 @@ from exhume import __version__
 from exhume.archive import Archive, Progress, no_progress
 from exhume.codecs import compress
 from exhume.engines.explain import UNBOUNDED, Selection, explain_archive
-from exhume.engines.explanation import ExplainedSection
-from exhume.engines.findings_by_place import FindingsByPlace
+from exhume.engines.explanation import ExplainedSection, FindingsByPlace
 from exhume.engines.verify import describe_verdict
 from exhume.errors import Span, shorten
 from exhume.findings import Finding
