@@ -23,7 +23,7 @@ from exhume.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from exhume.layout.sections import Section, SectionMap
-    from exhume.parts.partition import Partition, ReadingOptions
+    from exhume.parts import Partition, ReadingOptions
     from exhume.tabular.arrow import MemberTableOptions, TableOptions
 
 Progress = Callable[[int, int | None, str], None]
@@ -242,7 +242,7 @@ class Archive(abc.ABC):
         `exhume.distributed.partitions`, which plans many archives).  Raises `UnsupportedOperationError` for an archive
         that no path or URL leads to.
         """
-        from exhume.parts.partition import partitions_of
+        from exhume.parts import partitions_of
 
         return partitions_of(self, size, opening or {}, storage_options or {}, options)
 

@@ -260,7 +260,7 @@ def test_options_of_tables_are_those_of_the_function() -> None:
 
 def test_options_of_parts_are_those_of_all_formats() -> None:
     from exhume import registry
-    from exhume.parts.partition import ReadingOptions
+    from exhume.parts import ReadingOptions
 
     wanted = {key for _, _, options in tables() for key in options.__annotations__}
     for described in registry.formats().values():

@@ -19,8 +19,7 @@ from typing import Any, Unpack
 from exhume.errors import MissingDependencyError
 from exhume.io.parallel import map_ordered
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.parts import Part
-from exhume.parts.partition import SIZE, Partition, ReadingOptions, parts_of, plan, with_part
+from exhume.parts import PARTITION_SIZE, Part, Partition, ReadingOptions, parts_of, plan, with_part
 
 PLANNERS = 16
 """Archives that are planned at a time: planning waits for storage."""
@@ -39,7 +38,7 @@ class PartitionOptions(ReadingOptions, total=False):
 def partitions(
     targets: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
     *,
-    size: int | None = SIZE,
+    size: int | None = PARTITION_SIZE,
     format: str | None = None,
     opening: Mapping[str, Any] | None = None,
     storage_options: Mapping[str, Any] | None = None,
@@ -77,7 +76,7 @@ def _plan(template: Partition, size: int, target: str) -> list[Partition]:
         return plan(archive, template, target, size)
 
 
-__all__ = ["PLANNERS", "SIZE", "Partition", "partitions", "parts_of"]
+__all__ = ["PARTITION_SIZE", "PLANNERS", "Partition", "partitions", "parts_of"]
 
 
 KEY = "key"

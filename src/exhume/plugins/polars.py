@@ -30,7 +30,7 @@ from exhume.formats.clp_s.arrow import comparable
 from exhume.formats.clp_s.query.tree import Text, parse_literal
 from exhume.formats.clp_s.reader import ClpSArchive
 from exhume.io.opening import Target
-from exhume.parts.partition import ReadingOptions
+from exhume.parts import ReadingOptions
 from exhume.tabular.arrow import import_pyarrow
 
 COMPARISONS: Final = {"Eq": ":", "Lt": "<", "LtEq": "<=", "Gt": ">", "GtEq": ">="}
