@@ -23,7 +23,7 @@ from exhume.formats.ark.rbuf.encoder import encoder_for
 from exhume.formats.ark.rbuf.program import data_program, program_for
 from exhume.formats.ark.rbuf.registry import Field, Group, Registry, Schema
 from exhume.formats.ark.reader import ArkArchive
-from exhume.native.compiled import KERNEL
+from exhume.native import KERNEL
 from tests.ark.rbuf_strategies import registries, values
 
 pa = pytest.importorskip("pyarrow")

@@ -24,7 +24,7 @@ from exhume.formats.ark.rbuf.registry import Field, Registry, Schema
 from exhume.formats.ark.rbuf.wire import Note
 from exhume.formats.ark.splits import ANY_OBJECT
 from exhume.io.jsonout import dumps
-from exhume.native.compiled import KERNEL
+from exhume.native import KERNEL
 from tests.ark.rbuf_strategies import registries, values
 
 PURE_ONES = [pytest.param(pykernel, id="pure"), pytest.param(kernel, id="chosen")]

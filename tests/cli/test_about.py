@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from exhume_ksy.fast import ELEMENTS, _layout
 
+import exhume.native as _compiled
 from exhume.cli import ExitCode, about
 from exhume.cli.main import invoke
-from exhume.native import compiled as _compiled
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from exhume.formats.clp_s.read.kernel import ClpsLogTypes, ClpsStrings
 from exhume.formats.clp_s.reader import ClpSArchive
 from exhume.io.output.scratch import mapped_room
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.native.compiled import KERNEL
+from exhume.native import KERNEL
 from tests.clp_s.test_frames import reframed
 from tests.sizes import some
 
@@ -156,7 +156,7 @@ def test_a_placeholder_takes_sixteen_bytes() -> None:
 MEMORY = """
 import resource, sys
 import exhume, exhume.cli, exhume.formats.clp_s.reader, numpy
-from exhume.native.compiled import KERNEL
+from exhume.native import KERNEL
 limits = exhume.Limits(payload_size=1 << 20)
 with exhume.clps.open(sys.argv[1], limits=exhume.Limits()) as archive:
     archive.schema_tree

@@ -14,7 +14,7 @@ from exhume.formats.clp_s.query.search import Search
 from exhume.formats.clp_s.read.streams import Streams
 from exhume.formats.clp_s.reader import open_archive
 from exhume.io.source import BytesSource
-from exhume.native.compiled import KERNEL
+from exhume.native import KERNEL
 from tests.clp_s.test_together import SOME
 from tests.clp_s.test_verify_values import TIMES, stored
 from tests.sizes import some

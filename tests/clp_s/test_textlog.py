@@ -26,7 +26,7 @@ from exhume.formats.clp_s.writer import create
 from exhume.formats.kv_ir.lines import write_lines
 from exhume.formats.kv_ir.pykernel import KvIrEncoder as PureStreamEncoder
 from exhume.formats.kv_ir.writer import create as create_stream
-from exhume.native.compiled import KERNEL
+from exhume.native import KERNEL
 from tests.clp_s.test_writer_encoders import NO_END, build, options, state
 from tests.sizes import some
 from tests.textlogs import SYSTEMS, WITHOUT_STAMPS

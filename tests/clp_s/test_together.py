@@ -21,7 +21,7 @@ from exhume.formats.clp_s.read.records import line_stream
 from exhume.formats.clp_s.read.together import KernelTables
 from exhume.formats.clp_s.reader import ClpSArchive, open_archive
 from exhume.io.source import BytesSource
-from exhume.native.compiled import KERNEL
+from exhume.native import KERNEL
 from tests.clp_s.build import i64
 
 KEYS = ["a", "b", 'quo"te', "d.o.t", "", "ts"]

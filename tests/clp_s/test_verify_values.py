@@ -19,7 +19,7 @@ from exhume.formats.clp_s.read import blocks, windows
 from exhume.formats.clp_s.read.streams import Streams
 from exhume.formats.clp_s.reader import ClpSArchive, open_archive
 from exhume.io.source import BytesSource
-from exhume.native.compiled import KERNEL
+from exhume.native import KERNEL
 from tests.clp_s.test_together import SOME, written
 from tests.sizes import some
 

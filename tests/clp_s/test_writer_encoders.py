@@ -23,7 +23,7 @@ from exhume.formats.clp_s.write.texts import encode_formatted_float
 from exhume.formats.clp_s.write.timestamps import TimeDialect, TimestampPatterns
 from exhume.formats.clp_s.writer import create
 from exhume.io.local import FileSource
-from exhume.native.compiled import KERNEL
+from exhume.native import KERNEL
 from tests.clp_s.strategies import dumps, records
 from tests.sizes import some
 

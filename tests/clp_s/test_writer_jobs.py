@@ -18,7 +18,7 @@ from exhume.formats.clp_s.write.kernel import ClpsEncoder
 from exhume.formats.clp_s.write.pykernel import ClpsEncoder as PureEncoder
 from exhume.formats.clp_s.write.status import Status
 from exhume.formats.clp_s.writer import ClpSWriter, create
-from exhume.native.compiled import KERNEL
+from exhume.native import KERNEL
 from tests.clp_s.strategies import dumps, records
 from tests.clp_s.test_writer_encoders import NO_END, STAMPS, build, options, state
 

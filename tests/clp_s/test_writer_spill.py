@@ -14,7 +14,7 @@ from exhume.formats.clp_s.write import encoder
 from exhume.formats.clp_s.write.encoder import Frames, SpillFile
 from exhume.formats.clp_s.write.options import WriterOptions
 from exhume.formats.clp_s.write.series import begin
-from exhume.native.compiled import KERNEL
+from exhume.native import KERNEL
 
 
 def records(count: int) -> list[dict[str, Any]]:

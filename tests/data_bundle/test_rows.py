@@ -35,7 +35,7 @@ from exhume.formats.data_bundle.messages import (
     UserData,
 )
 from exhume.formats.leveldb.wire import WireError
-from exhume.native.compiled import KERNEL
+from exhume.native import KERNEL
 
 HERE = Span("x", 0, 1 << 20)
 u64 = st.integers(0, (1 << 64) - 1)

@@ -20,7 +20,7 @@ from exhume.formats.kv_ir.layout import END, build_integer, build_real, build_te
 from exhume.formats.kv_ir.reader import open_archive
 from exhume.formats.kv_ir.rows import archives
 from exhume.io.source import BytesSource, Source
-from exhume.native.compiled import KERNEL
+from exhume.native import KERNEL
 from tests.kv_ir.broken import CASES
 from tests.kv_ir.streams import HEAD, SMALL, TRUE, apart, auto, event, user
 from tests.kv_ir.test_jobs import NUMBERED

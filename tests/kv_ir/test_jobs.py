@@ -22,7 +22,7 @@ from exhume.formats.kv_ir.stream import Stream
 from exhume.formats.kv_ir.units import EventForm, Status
 from exhume.formats.kv_ir.verify import verify_source
 from exhume.io.source import BytesSource
-from exhume.native.compiled import KERNEL
+from exhume.native import KERNEL
 from exhume.testing.damage import every_bit
 from exhume.testing.sources import MisreportingSource
 from tests.kv_ir.broken import CASES, LONG

@@ -20,7 +20,7 @@ from exhume.formats.clp_ir.pykernel import ClpIrEncoder as PureClpIrEncoder
 from exhume.formats.kv_ir.units import AUTO, USER
 from exhume.formats.kv_ir.writer import KvIrWriter
 from exhume.io.values import MANY, Gathering
-from exhume.native.compiled import KERNEL
+from exhume.native import KERNEL
 
 Cli = Callable[..., Any]
 

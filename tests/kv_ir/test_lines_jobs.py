@@ -16,7 +16,7 @@ from exhume.errors import ExhumeError, WriterError
 from exhume.formats.clp_s.write import inputs
 from exhume.formats.kv_ir import kernel, line_encoders, lines, units
 from exhume.formats.kv_ir.line_encoders import Encoded, LineEncoders
-from exhume.native.compiled import KERNEL
+from exhume.native import KERNEL
 from tests.kv_ir.test_lines import PAIRS, RARE
 
 LOG = b"".join(

@@ -144,7 +144,7 @@ def test_no_format_imports_another(described: registry.Format) -> None:
         assert wrong == set(), file.name
 
 
-KERNEL = {"native/compiled.py", "native/pykernel.py", "native/types.py"}
+KERNEL = {"native/__init__.py", "native/pykernel.py", "native/types.py"}
 """The pure-Python form of modules that include generated code, and the check that it is the same code."""
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import zstandard
 
 from exhume import __version__
-from exhume.native.compiled import STATE
+from exhume.native import STATE
 
 KERNELS = {
     "compiled": "compiled",

@@ -97,7 +97,7 @@ def _with(function: F, options: Mapping[str, Callable[[Any], Any]]) -> F:
 
 def _warn_of_kernel(run: Run) -> None:
     """Print a note, on a terminal or with -v, if the compiled kernel exists but is not used: all takes much longer."""
-    compiled = sys.modules.get("exhume.native.compiled")
+    compiled = sys.modules.get("exhume.native")
     if compiled is not None and compiled.STATE in compiled.NOT_USED and (run.verbose or sys.stderr.isatty()):
         from exhume.cli.about import KERNELS
 

@@ -22,7 +22,7 @@ import zstandard
 from exhume.codecs.common import Buffer, over_budget
 from exhume.codecs.zstd import ZSTD_WINDOW_MAX, frame_places, zstd_frame_size
 from exhume.errors import CodecError, LimitExceededError, UnsupportedFeatureError
-from exhume.native.compiled import pick
+from exhume.native import pick
 
 Reading = Callable[[int, int], Buffer]
 """Returns the stored bytes `[start, stop)`."""

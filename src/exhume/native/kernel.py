@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from exhume.native.compiled import KERNEL, bind
+from exhume.native import KERNEL, bind
 
 # What the compiled kernel does not have, or what callers compare results with.
 from exhume.native.types import BLOCK_BOMB as BLOCK_BOMB

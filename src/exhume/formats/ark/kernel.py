@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from exhume.native.compiled import bind
+from exhume.native import bind
 
 if TYPE_CHECKING:
     from exhume.formats.ark.pykernel import *  # noqa: F403

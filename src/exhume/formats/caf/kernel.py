@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from exhume.formats.caf.pykernel import IndexWalk
-from exhume.native.compiled import bind, pick
+from exhume.native import bind, pick
 
 if TYPE_CHECKING:
     from exhume.formats.caf.pykernel import *  # noqa: F403

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from exhume.native.compiled import bind
+from exhume.native import bind
 
 if TYPE_CHECKING:
     from exhume.formats.clp_ir.pykernel import *  # noqa: F403

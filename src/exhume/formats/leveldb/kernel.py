@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from exhume.native.compiled import bind
+from exhume.native import bind
 
 if TYPE_CHECKING:
     from exhume.formats.leveldb.pykernel import *  # noqa: F403

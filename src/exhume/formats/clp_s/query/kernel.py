@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from exhume.formats.clp_s.query.wildcard import Wildcard
-from exhume.native.compiled import bind, pick
+from exhume.native import bind, pick
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.query.pykernel import *  # noqa: F403

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from exhume.formats.clp_s.read.program import *  # noqa: F403
-from exhume.native.compiled import bind
+from exhume.native import bind
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.read.pykernel import *  # noqa: F403

@@ -32,7 +32,7 @@ from exhume.formats.clp_s.write.timestamps import TimeDialect, TimestampPatterns
 from exhume.io.output.atomic import AtomicDirectory, AtomicFile
 from exhume.io.parallel import map_ordered
 from exhume.limits import Limits
-from exhume.native.compiled import KERNEL
+from exhume.native import KERNEL
 from exhume.tuples import NamedTuple
 
 if TYPE_CHECKING:

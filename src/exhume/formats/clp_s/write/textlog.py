@@ -25,7 +25,7 @@ from typing import Any, Final, Protocol
 
 from exhume.formats.clp_s.write.stamps import FOLLOWS, automaton, kernel_table
 from exhume.formats.clp_s.write.status import Status
-from exhume.native.compiled import KERNEL
+from exhume.native import KERNEL
 
 TIMESTAMP: Final = "timestamp"
 MESSAGE: Final = "message"
