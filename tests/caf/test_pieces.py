@@ -13,7 +13,7 @@ import zlib
 from pathlib import Path
 
 import exhume
-from exhume.formats.caf.pieces import find_pieces
+from exhume.formats.caf.locate import find_pieces
 from exhume.io.source import BytesSource
 from exhume.recovery import VerifiedBy
 

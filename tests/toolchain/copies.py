@@ -73,7 +73,7 @@ EXCEPTIONS = {
     ("native/json.pxi", "(size + 2) // 3 * 4"): "base64, which is printed",
     ("formats/ark/rbuf/native.pxi", "HEX[parts"): "the digits of a GUID, as text",
     ("formats/caf/native.pxi", "memcmp(text + i, CAF_"): "JSON, in the one form that the index has",
-    ("formats/caf/pieces.py", ""): "the parts that other programs put around a CAF: " + OTHERS,
+    ("formats/caf/locate.py", ""): "the parts that other programs put around a CAF: " + OTHERS,
     ("formats/leveldb/blocks.py", "[:size]"): "compares two keys as numbers, no field",
     ("formats/leveldb/comparators.py", ""): "keys that an application orders: " + OTHERS,
     ("formats/leveldb/ranges.py", "key[:2]"): "two items of a tuple, no bytes",

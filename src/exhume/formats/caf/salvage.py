@@ -24,7 +24,7 @@ from exhume.errors import ExhumeError, SourceError, shorten
 from exhume.formats.caf import checks
 from exhume.formats.caf.index import parse_partial
 from exhume.formats.caf.layout import FOOTER_SIZE, HARD_LIMIT, MIN_INDEX, parse_footer
-from exhume.formats.caf.pieces import find_pieces
+from exhume.formats.caf.locate import find_pieces
 from exhume.formats.caf.pykernel import OFFSET, TEXT
 from exhume.formats.caf.table import Index, Problem
 from exhume.formats.caf.verify import ends_are_inclusive, index_order, live_ranges
