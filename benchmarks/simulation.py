@@ -33,7 +33,7 @@ from fsspec.spec import AbstractFileSystem
 import exhume
 from exhume.distributed import Partition, partitions, run
 from exhume.findings import Severity
-from exhume.io.remote import retry
+from exhume.io import remote
 
 REQUESTS = 2
 """The model: an archive up to twice `remote.EDGE` costs one request for its size and one for its bytes."""
@@ -111,7 +111,7 @@ class World:
         if dice == 1:
             return 1 << 30  # never answers
         if dice < 4:
-            return retry.RETRIES + 2  # outlasts the retries of one request
+            return remote.RETRIES + 2  # outlasts the retries of one request
         return 1 + dice % 2 if dice < 14 else 0
 
     def request(self, number: int) -> Template:
@@ -162,11 +162,11 @@ def storage(world: World, retry_delay: float) -> Iterator[None]:
     """The world as `simulated://`, with the pauses before retries on its scale."""
     fsspec.register_implementation("simulated", SimulatedFileSystem, clobber=True)
     SimulatedFileSystem.world = world
-    before, retry.RETRY_DELAY = retry.RETRY_DELAY, retry_delay
+    before, remote.RETRY_DELAY = remote.RETRY_DELAY, retry_delay
     try:
         yield
     finally:
-        retry.RETRY_DELAY = before
+        remote.RETRY_DELAY = before
 
 
 def simulate(count: int, *, workers: int = 64, latency: float = 0.0003, retries: int = 2) -> dict[str, Any]:
@@ -228,7 +228,7 @@ def count_records(partition: Partition) -> int:
 def check(world: World, number: int, result: Any, retries: int) -> str:
     """Compare one result, and what it cost, with what the storage did; say which kind it is."""
     failing, requested = world.failing(number), world.requests[number]
-    tries = retry.RETRIES + 1
+    tries = remote.RETRIES + 1
     if failing is None:
         assert result.error is not None, "a missing object was not reported"
         assert (result.attempts, requested) == (1, 1), "a missing object was requested again"

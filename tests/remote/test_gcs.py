@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import exhume
-import exhume.io.remote.retry
+import exhume.io.remote
 import exhume.io.remote.source
 from exhume.errors import SourceChangedError, SourceError
 from exhume.io.opening import open_target
@@ -24,7 +24,7 @@ Cli = Callable[..., Ran]
 
 @pytest.fixture(autouse=True)
 def _fast_retries(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exhume.io.remote.retry, "RETRY_DELAY", 0.001)
+    monkeypatch.setattr(exhume.io.remote, "RETRY_DELAY", 0.001)
 
 
 class TestContract(SourceContract):

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 import exhume
+import exhume.io.remote
 import exhume.io.remote.opening
-import exhume.io.remote.retry
 import exhume.io.remote.source
 import exhume.io.remote.stores
 from exhume.errors import SourceError
@@ -34,7 +34,7 @@ MOST = 24 << 20
 
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exhume.io.remote.retry, "RETRY_DELAY", 0.001)
+    monkeypatch.setattr(exhume.io.remote, "RETRY_DELAY", 0.001)
     monkeypatch.setattr(exhume.io.remote.stores, "SILENCE", 0.5)
     monkeypatch.setattr(exhume.io.remote.opening, "HEADERS", 0.5)
     monkeypatch.setattr(exhume.io.remote.opening, "PATIENCE", 0.5)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import exhume
-import exhume.io.remote.retry
+import exhume.io.remote
 import exhume.io.remote.source
 from exhume.errors import (
     EntryNotFoundError,
@@ -37,7 +37,7 @@ DATA = os.urandom(1 << 20)
 
 @pytest.fixture(autouse=True)
 def _fast_retries(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exhume.io.remote.retry, "RETRY_DELAY", 0.001)
+    monkeypatch.setattr(exhume.io.remote, "RETRY_DELAY", 0.001)
 
 
 def opened(served: Served, name: str = "data", **options: Any) -> Source:

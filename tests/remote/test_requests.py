@@ -333,7 +333,7 @@ def several(monkeypatch: pytest.MonkeyPatch) -> None:
     """Chunks of 512 KiB; more at a time are always faster."""
     monkeypatch.setattr(readahead, "PREFETCH_SIZE", 512 << 10)
     monkeypatch.setattr(readahead, "AdaptiveConcurrency", lambda: AdaptiveConcurrency(clock=lambda: 0.0))
-    monkeypatch.setattr("exhume.io.remote.retry.RETRY_DELAY", 0.1)
+    monkeypatch.setattr("exhume.io.remote.RETRY_DELAY", 0.1)
 
 
 @pytest.mark.usefixtures("several")

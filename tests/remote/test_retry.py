@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from exhume.errors import LimitExceededError, SourceAccessError, SourceError, SourceNotFoundError, Span
-from exhume.io.remote import retry
+from exhume.io import remote
 
 
 def error(name: str, **attributes: object) -> Exception:
@@ -21,7 +21,7 @@ def error(name: str, **attributes: object) -> Exception:
 def slept_(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """How long a request waited before each further attempt."""
     found: list[float] = []
-    monkeypatch.setattr(retry, "time", SimpleNamespace(sleep=found.append))
+    monkeypatch.setattr(remote, "time", SimpleNamespace(sleep=found.append))
     return found
 
 
@@ -39,11 +39,11 @@ def test_answers_that_may_pass_are_requested_again(status: int, again: bool, sle
         return 7
 
     if again:
-        assert retry.attempt(call, "name") == 7
-        assert slept == [retry.RETRY_DELAY, 2 * retry.RETRY_DELAY]
+        assert remote.attempt(call, "name") == 7
+        assert slept == [remote.RETRY_DELAY, 2 * remote.RETRY_DELAY]
     else:
         with pytest.raises(SourceError):
-            retry.attempt(call, "name")
+            remote.attempt(call, "name")
         assert (len(asked), slept) == (1, [])
 
 
@@ -56,15 +56,15 @@ def test_the_last_failure_is_reported(again: bool, attempts: int, slept: list[fl
         raise TimeoutError("silence")
 
     with pytest.raises(SourceError) as caught:
-        retry.attempt(call, "name", 3, 9, again=again)
+        remote.attempt(call, "name", 3, 9, again=again)
     assert str(caught.value).startswith(f"name: no answer in time{' after 4 attempts' if again else ''} at 3")
     assert (caught.value.span, caught.value.actual) == (Span("name", 3, 9), "TimeoutError: silence")
-    assert (len(asked), slept) == (attempts, [retry.RETRY_DELAY * (1 << n) for n in range(attempts - 1)])
+    assert (len(asked), slept) == (attempts, [remote.RETRY_DELAY * (1 << n) for n in range(attempts - 1)])
 
 
 def test_places_are_empty_unless_they_are_given() -> None:
     with pytest.raises(SourceNotFoundError) as caught:
-        retry.attempt(Path("/nonexistent/file").read_bytes, "name")
+        remote.attempt(Path("/nonexistent/file").read_bytes, "name")
     assert caught.value.span == Span("name", 0, 0)
 
 
@@ -77,11 +77,11 @@ def test_our_own_errors_come_out_of_those_of_libraries() -> None:
         raise around
 
     with pytest.raises(LimitExceededError, match="too large") as caught:
-        retry.attempt(call, "name")
+        remote.attempt(call, "name")
     assert caught.value is ours
     round_about = error("Circle")
     round_about.__cause__ = round_about
-    assert retry.refusal(round_about) is None
+    assert remote.refusal(round_about) is None
 
 
 @pytest.mark.parametrize(
@@ -104,5 +104,5 @@ def test_failures_are_in_words_that_a_user_can_act_on(found: Exception, stated: 
         raise found
 
     with pytest.raises(kind) as caught:
-        retry.attempt(call, "name", again=False)
+        remote.attempt(call, "name", again=False)
     assert str(caught.value).startswith(f"name: {stated}")

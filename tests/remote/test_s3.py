@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import exhume
-import exhume.io.remote.retry
+import exhume.io.remote
 import exhume.io.remote.source
 from exhume.errors import EntryNotFoundError, SourceChangedError, SourceError
 from exhume.io.opening import open_target
@@ -38,7 +38,7 @@ def uploaded(store: Store) -> dict[Path, str]:
 
 @pytest.fixture(autouse=True)
 def _fast_retries(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exhume.io.remote.retry, "RETRY_DELAY", 0.001)
+    monkeypatch.setattr(exhume.io.remote, "RETRY_DELAY", 0.001)
 
 
 class TestContract(SourceContract):

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import exhume
-import exhume.io.remote.retry
+import exhume.io.remote
 import exhume.io.remote.source
 import exhume.io.remote.stores
 from exhume.errors import SourceError
@@ -30,7 +30,7 @@ SAMPLE = Path(__file__).parent.parent / "samples" / "zs" / "words-deflate.zs"
 
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exhume.io.remote.retry, "RETRY_DELAY", 0.001)
+    monkeypatch.setattr(exhume.io.remote, "RETRY_DELAY", 0.001)
     monkeypatch.setattr(exhume.io.remote.stores, "SILENCE", 0.2)
 
 

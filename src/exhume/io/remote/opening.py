@@ -24,7 +24,7 @@ from fsspec.core import url_to_fs
 from exhume.counts import counted
 from exhume.errors import MissingDependencyError, RangeNotSupportedError, SourceError, Span
 from exhume.io.local import open_path
-from exhume.io.remote.retry import attempt, refusal
+from exhume.io.remote import attempt, refusal
 from exhume.io.remote.stores import FsspecSource, HttpSource, source_kind
 from exhume.io.remote.tree import FsspecTree
 from exhume.io.source import Source

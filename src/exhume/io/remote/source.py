@@ -1,7 +1,7 @@
 """One remote object as a source: edges kept, small reads in sequence joined, the length of every answer checked.
 
 The edges of an object are its first and last bytes (head and tail), which identify the format.  How an object is
-requested is up to its store (`stores`); when to try again, and which error a failure becomes, is in `retry`.
+requested is up to its store (`stores`); when to try again, and which error a failure becomes, is in `exhume.io.remote`.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from exhume.errors import (
     Span,
 )
 from exhume.io import activity
+from exhume.io.remote import attempt
 from exhume.io.remote.readahead import AdaptiveConcurrency, ReadAhead
-from exhume.io.remote.retry import attempt
 from exhume.io.source import COALESCE_GAP, NETWORK_COST, Cost, Source, plan_reads
 from exhume.redaction import redact
 

@@ -18,7 +18,7 @@ from fsspec.asyn import sync
 
 from exhume.counts import counted
 from exhume.errors import RangeNotSupportedError, SourceError, Span
-from exhume.io.remote.retry import TransientError, attempt, is_transient
+from exhume.io.remote import TransientError, attempt, is_transient
 from exhume.io.remote.source import HEAD, TAIL, RemoteSource, identity_of
 
 CONCURRENCY = 8

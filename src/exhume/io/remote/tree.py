@@ -21,8 +21,8 @@ from fsspec.asyn import sync
 from exhume.errors import EntryNotFoundError, ExhumeError, SourceError, Span
 from exhume.io.caching import Lru
 from exhume.io.parallel import map_ordered
+from exhume.io.remote import attempt
 from exhume.io.remote.readahead import AdaptiveConcurrency
-from exhume.io.remote.retry import attempt
 from exhume.io.remote.source import HEAD, TAIL, RemoteSource
 from exhume.io.remote.stores import FsspecSource, HttpSource, S3Source, source_kind
 from exhume.io.source import NETWORK_COST, Cost, Source
