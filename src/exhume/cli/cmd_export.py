@@ -42,7 +42,7 @@ from exhume.cli.runtime import Run, common_options
 from exhume.export import TARGETS
 from exhume.late import resolve
 from exhume.registry import Format, formats
-from exhume.tabular.report import refuse_options
+from exhume.tabular import refuse_options
 
 
 def all_targets() -> list[str]:

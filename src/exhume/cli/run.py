@@ -1,8 +1,10 @@
-"""One run of a verb: the common options, and how it reads and prints."""
+"""One run of a verb: the common options, and how it reads, piped input included, and prints."""
 
 from __future__ import annotations
 
 import itertools
+import os
+import stat
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -143,8 +145,6 @@ class Run:
         """Return the content that is piped in if the target is a pipe, the same one each time; else None."""
         if not may_be_piped(target):
             return None
-        from exhume.cli.piped import piped
-
         if target not in self._pipes and (source := piped(target)) is not None:
             self._pipes[target] = source
         return self._pipes.get(target)
@@ -398,3 +398,37 @@ def storage_options(assignments: Sequence[str], options: dict[str, Any]) -> dict
         except ValueError:
             options[key] = value
     return options
+
+
+def piped(target: str) -> Source | None:
+    """Standard input for `-`, and the output of `<(command)`; None for anything else.
+
+    It is kept in a file without a name, which vanishes with the source.  Closing the source does nothing: several
+    openings of one target share it.  A pipe with a name of its own is not read: without a writer, opening it would wait
+    without end.
+
+    Raises `click.UsageError` when nothing is piped in, `SourceError` where it cannot be kept.
+    """
+    if target == "-":
+        if sys.stdin.isatty():
+            raise UsageError("- is standard input, but nothing is piped into it")
+        return _kept(sys.stdin.buffer, target)
+    try:
+        if not stat.S_ISFIFO(os.stat(target).st_mode):  # noqa: PTH116 - the import of pathlib costs more
+            return None
+    except (OSError, ValueError):
+        return None
+    with open(target, "rb") as pipe:  # noqa: PTH123 - as above
+        return _kept(pipe, target)
+
+
+def _kept(pipe: BinaryIO, name: str) -> Source:
+    """Copy the whole input to a temporary file and return a source that reads it."""
+    import shutil
+
+    from exhume.io.local import FileObjectSource
+    from exhume.io.output.scratch import scratch_file
+
+    file = scratch_file()
+    shutil.copyfileobj(pipe, file)
+    return FileObjectSource(file, name)
