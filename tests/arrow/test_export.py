@@ -20,7 +20,7 @@ from exhume.export import _tables, table_files
 from exhume.export._tables import flat_column, json_column
 from exhume.formats.zs.head import separated_values
 from exhume.io import jsonout
-from exhume.tabular.report import ExportReport
+from exhume.tabular import ExportReport
 from exhume.testing.damage import flip
 from tests.archives import label, own_archives
 from tests.arrow.test_tools import one_channel

@@ -27,9 +27,8 @@ from exhume.io.output.stream import binary_output, text_output
 from exhume.io.parallel import BackgroundRunner
 from exhume.io.processes import map_processes
 from exhume.limits import cpu_count
-from exhume.tabular import wide
+from exhume.tabular import CONTROLS, ESCAPED, ExportReport, escape_controls, wide
 from exhume.tabular.arrow import NESTED, import_pyarrow, text_array
-from exhume.tabular.report import CONTROLS, ESCAPED, ExportReport, escape_controls
 from exhume.tuples import NamedTuple
 
 PART_ROWS = 1 << 15  # rows per part of a batch

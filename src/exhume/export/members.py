@@ -23,7 +23,7 @@ from exhume.errors import ExhumeError, OutputExistsError, SourceError, WriterErr
 from exhume.io.files import safe_parts
 from exhume.io.output.stream import binary_output
 from exhume.redaction import redact
-from exhume.tabular.report import ExportReport, refuse_options
+from exhume.tabular import ExportReport, refuse_options
 
 ZIP64 = 1 << 30
 """Members from this size on get 64-bit fields from the start."""

@@ -12,9 +12,8 @@ from typing import Any, ClassVar
 
 from exhume.export._tables import Exporter, TableFile, exporter, flat_column, json_column
 from exhume.io.jsonout import SAFE_INTEGER, LongText, dump_bytes, dump_pieces, dump_text, dumps
-from exhume.tabular import wide
+from exhume.tabular import ESCAPED, escape_controls, wide
 from exhume.tabular.arrow import BAD_TEXT, import_pyarrow
-from exhume.tabular.report import ESCAPED, escape_controls
 
 LARGE = 32 << 20
 LONG = 1 << 20

@@ -22,8 +22,8 @@ from exhume.errors import EntryNotFoundError, QueryError, shorten
 from exhume.export._tables import json_column
 from exhume.io.jsonout import dumps
 from exhume.io.output.stream import text_output
+from exhume.tabular import ESCAPED, ExportReport, escape_controls
 from exhume.tabular.arrow import NESTED, import_pyarrow
-from exhume.tabular.report import ESCAPED, ExportReport, escape_controls
 from exhume.times import EPOCH, iso_time
 from exhume.tuples import NamedTuple
 

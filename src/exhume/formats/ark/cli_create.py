@@ -67,7 +67,7 @@ def create(
     from exhume.formats.ark.rbuf.idl import load_registry
     from exhume.formats.ark.writer import ArkWriter
     from exhume.io.files import open_input
-    from exhume.tabular.report import ExportReport
+    from exhume.tabular import ExportReport
 
     # Options to metadata, types and their registry.
     ctx = click.get_current_context()

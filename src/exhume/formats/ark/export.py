@@ -24,8 +24,8 @@ from exhume.formats.ark.rbuf.registry import Field, Registry
 from exhume.formats.ark.reader import ArkArchive
 from exhume.io.jsonout import dumps
 from exhume.io.output.stream import text_output
+from exhume.tabular import ESCAPED, ExportReport, escape_controls, refuse_options
 from exhume.tabular.arrow import NESTED, choose
-from exhume.tabular.report import ESCAPED, ExportReport, escape_controls, refuse_options
 from exhume.tuples import NamedTuple
 
 R = TypeVar("R")

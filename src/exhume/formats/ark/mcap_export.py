@@ -49,7 +49,7 @@ from exhume.formats.ark.rbuf.decoder import decoder_for
 from exhume.formats.ark.reader import ArkArchive
 from exhume.io.output.stream import binary_output
 from exhume.io.values import LargeValue
-from exhume.tabular.report import ExportReport, refuse_options
+from exhume.tabular import ExportReport, refuse_options
 from exhume.tuples import NamedTuple
 
 WRAPPED: Final = frozenset(("exhume::Json", "exhume::Foreign", "exhume::TimedJson", "exhume::TimedForeign"))

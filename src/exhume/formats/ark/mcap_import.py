@@ -43,7 +43,7 @@ from exhume.formats.ark.rbuf.registry import Registry
 from exhume.formats.ark.writer import ArkWriter, ChannelWriter, MessagePacking
 from exhume.io.files import open_input
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.tabular.report import ExportReport
+from exhume.tabular import ExportReport
 from exhume.tuples import NamedTuple
 
 TIMED_IDL: Final = """namespace exhume;

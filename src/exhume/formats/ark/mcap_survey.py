@@ -34,7 +34,7 @@ from exhume.formats.ark.mcap_records import (
 )
 from exhume.formats.ark.parallel_query import map_pieces
 from exhume.limits import Limits
-from exhume.tabular.report import ExportReport
+from exhume.tabular import ExportReport
 from exhume.tuples import NamedTuple
 
 SKIPPED: Final = frozenset(

@@ -10,7 +10,7 @@ from exhume.choices import hint
 from exhume.errors import EntryNotFoundError, QueryError, shorten
 from exhume.formats.clp_s.layout import NodeType
 from exhume.io.output.stream import text_output
-from exhume.tabular.report import ExportReport, refuse_options
+from exhume.tabular import ExportReport, refuse_options
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.query.search import Search
