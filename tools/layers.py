@@ -68,7 +68,6 @@ SMALL = {
     "counts": "below everything, `errors` included",
     "filesystems.upath": "`universal_pathlib` loads it by its name",
     "formats.clp_s.names": "names of sections, which `probe` needs and which import no layout",
-    "formats.clp_s.query.options": "exports take them, and load nothing else of queries",
     "formats.data_bundle.pykernel": "the pure-Python form of the compiled loops, as in every format",
     "formats.zs.layout_facts": "facts of the layout, which import no reader",
     "late": "below all that has hooks",

@@ -16,10 +16,9 @@ import pytest
 import exhume
 from exhume.errors import ExhumeError, LimitExceededError, QueryError
 from exhume.formats.clp_s.layout import NodeType, SchemaTree
-from exhume.formats.clp_s.query import condition, resolve
+from exhume.formats.clp_s.query import Options, condition, resolve
 from exhume.formats.clp_s.query.evaluate import Evaluator
 from exhume.formats.clp_s.query.operand import ALL
-from exhume.formats.clp_s.query.options import Options
 from exhume.formats.clp_s.query.requirement import AnyPart, Check, EveryPart
 from exhume.formats.clp_s.query.resolve import Resolver
 from exhume.formats.clp_s.query.search import Search, resolve_projection

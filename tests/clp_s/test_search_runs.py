@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from exhume.errors import ExhumeError
-from exhume.formats.clp_s.query import runs, search
+from exhume.formats.clp_s.query import matches, search
 from exhume.formats.clp_s.query.search import Search
 from exhume.formats.clp_s.read.streams import Streams
 from exhume.formats.clp_s.reader import open_archive
@@ -106,7 +106,7 @@ def test_tables_that_are_gathered_take_no_object(tmp_path: Path, monkeypatch: py
         pytest.skip("the pure-Python kernel leaves every table to its caller")
     data = kinds(tmp_path)
     expected = {name: results(data[name], "n > 20 OR k7: 7") for name in ("mixed", "wide")}
-    monkeypatch.setattr(runs, "LEAST", 1)
+    monkeypatch.setattr(matches, "LEAST_TABLES", 1)
     monkeypatch.setattr("exhume.formats.clp_s.read.tables.Table.load", None)
     for name, found in some(expected.items()):
         assert results(data[name], "n > 20 OR k7: 7") == found

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 import exhume
-from exhume.formats.clp_s.query.options import QueryOptions
+from exhume.formats.clp_s.query import QueryOptions
 from tests.conftest import ROOT
 from tests.sizes import some
 

@@ -86,7 +86,7 @@ EXCEPTIONS = {
     ("formats/clp_s/read/times.pxi", "digits"): "the nine digits of a second, as text",
     ("formats/clp_s/write/jsonscan.py", ""): "JSON",
     ("formats/clp_s/query/evaluate.py", "int.from_bytes"): "rows that match, a byte each, as one number",
-    ("formats/clp_s/query/runs.py", "int.from_bytes"): "rows that match, a byte each, as one number",
+    ("formats/clp_s/query/matches.py", "int.from_bytes"): "rows that match, a byte each, as one number",
     ("formats/clp_s/query/aggregate.pxi", "starts[256 * byte"): "a radix sort of numbers in memory",
     ("formats/clp_s/writer.py", "data[at:at + "): "the text that goes in",
     ("io/processes.py", "int.from_bytes(head, 'little')"): "the length of a message between processes, no archive",

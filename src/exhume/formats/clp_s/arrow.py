@@ -39,7 +39,7 @@ from typing import TYPE_CHECKING, Any, Final, Unpack
 
 from exhume.errors import ExhumeError
 from exhume.formats.clp_s.layout import COLUMN_TYPES, NodeType
-from exhume.formats.clp_s.query.options import QueryOptions
+from exhume.formats.clp_s.query import QueryOptions
 from exhume.formats.clp_s.read.arrow_columns import ArrowField, ColumnMaker, RowNumbers, TablePart
 from exhume.formats.clp_s.read.arrow_wide import Source, all_rows, sources, wide_rows
 from exhume.formats.clp_s.read.blocks import WITH_VARIABLES, Prefetcher, SharedValue, text_rows

@@ -18,10 +18,9 @@ from exhume.cli import ExitCode
 from exhume.counts import counted
 from exhume.errors import EntryNotFoundError, QueryError, Span
 from exhume.formats.clp_s.layout import NodeType
-from exhume.formats.clp_s.query import kql
+from exhume.formats.clp_s.query import Options, kql
 from exhume.formats.clp_s.query.kernel import clps_spans
 from exhume.formats.clp_s.query.matches import MatchingRows
-from exhume.formats.clp_s.query.options import Options
 from exhume.formats.clp_s.query.search import Search, resolve_projection, unprojected
 from exhume.formats.clp_s.read.columns import parse_json
 

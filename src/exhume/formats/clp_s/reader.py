@@ -27,7 +27,7 @@ from exhume.limits import DEFAULT_LIMITS, Limits
 if TYPE_CHECKING:
     from exhume.formats.clp_s.arrow import ClpSTableOptions
     from exhume.formats.clp_s.info import ClpSInfo
-    from exhume.formats.clp_s.query.options import QueryOptions
+    from exhume.formats.clp_s.query import QueryOptions
     from exhume.formats.clp_s.query.search import Search
     from exhume.formats.clp_s.read.records import RecordWithOrigin
     from exhume.formats.clp_s.read.tables import Table
@@ -227,7 +227,7 @@ class ClpSArchive(TableArchive):
         `jobs`, `widest`.
         """
         from exhume.formats.clp_s.arrow import to_arrow
-        from exhume.formats.clp_s.query.options import Options
+        from exhume.formats.clp_s.query import Options
 
         check_keywords("to_arrow()", options, to_arrow, Options)
         return to_arrow(self, **options)

@@ -29,7 +29,7 @@ from exhume.limits import DEFAULT_LIMITS, Limits
 
 if TYPE_CHECKING:
     from exhume.findings import Finding
-    from exhume.formats.clp_s.query.options import QueryOptions
+    from exhume.formats.clp_s.query import QueryOptions
     from exhume.formats.kv_ir.arrow import KvIrTableOptions
     from exhume.formats.kv_ir.info import KvIrInfo
     from exhume.layout.sections import SectionMap
@@ -245,8 +245,8 @@ class KvIrArchive(StreamArchive):
         options are those of a search in clp-s archives.  Raises `QueryError`, and the fault in the stream after
         the matches before it.
         """
+        from exhume.formats.clp_s.query import Options
         from exhume.formats.clp_s.query.kql import parse
-        from exhume.formats.clp_s.query.options import Options
         from exhume.formats.kv_ir.rows import ROOTS, archives
 
         check_keywords("search()", options, Options, KvIrArchive.search)

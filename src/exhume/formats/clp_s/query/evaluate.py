@@ -1,7 +1,7 @@
 """Rows that fulfill a plan, as masks over the rows of a table; cheap checks come first.
 
 A plan (see `plan`) has, for each table, a requirement: checks of its columns joined by AND and OR (see `requirement`).
-For many small tables, `runs` compares the values of all of them at once.
+For many small tables, `matches.RunSearch` compares the values of all of them at once.
 """
 
 from __future__ import annotations

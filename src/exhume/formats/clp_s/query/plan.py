@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from exhume.errors import QueryError
 from exhume.formats.clp_s.layout import Schema, TableEntry, TimestampRange
+from exhume.formats.clp_s.query import Options
 from exhume.formats.clp_s.query import kernel as searchkernel
 from exhume.formats.clp_s.query.condition import MISSING, NEVER, ColumnTest, Condition, compile_condition, tests_of
 from exhume.formats.clp_s.query.operand import ALL, STRINGS, TEXTS, instant_operand
-from exhume.formats.clp_s.query.options import Options
 from exhume.formats.clp_s.query.requirement import (
     Check,
     Requirement,

@@ -21,13 +21,11 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from exhume.choices import check_keywords
 from exhume.errors import ExhumeError, QueryError
 from exhume.formats.clp_s.layout import NodeType
-from exhume.formats.clp_s.query import kql
-from exhume.formats.clp_s.query.matches import MatchingRows, SharedSearch, examined_nodes
-from exhume.formats.clp_s.query.options import Options, QueryOptions
+from exhume.formats.clp_s.query import Options, QueryOptions, kql
+from exhume.formats.clp_s.query.matches import MatchingRows, RunSearch, SharedSearch, are_many, examined_nodes
 from exhume.formats.clp_s.query.plan import Plan, TablePlan, make_plan
 from exhume.formats.clp_s.query.requirement import Requirement
 from exhume.formats.clp_s.query.resolve import LITERAL_TYPES
-from exhume.formats.clp_s.query.runs import RunSearch, are_many
 from exhume.formats.clp_s.query.tree import Column, EscapeError, Expression, Key, parse_column
 from exhume.formats.clp_s.read.blocks import Prefetcher, Printed, SharedValue, printed, warm
 from exhume.formats.clp_s.read.template import Roots
