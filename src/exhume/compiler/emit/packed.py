@@ -1,6 +1,6 @@
 """The function that makes all structures of a list of packed rows, which one loop unpacks.
 
-A packed row is an element of a list that consists of numbers, bytes and strings of fixed sizes (see `ir.packed`).
+A packed row is an element of a list that consists of numbers, bytes and strings of fixed sizes (see `ir.rows`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from exhume.compiler.emit.text import Lines, local_name, safe, written_doc
 from exhume.compiler.front.kinds import TEXT
 from exhume.compiler.ir.fixed import struct_format
 from exhume.compiler.ir.needs import keeps_order
-from exhume.compiler.ir.packed import Packed, PackedRows
+from exhume.compiler.ir.rows import Packed, PackedRows
 
 
 class PackedReader:

@@ -20,7 +20,7 @@ from exhume.compiler.front.model import Field, Type
 from exhume.compiler.ir.bits import bit_order, unread_before
 from exhume.compiler.ir.fixed import byte_order, fixed_bytes, stored_size, struct_format
 from exhume.compiler.ir.needs import expressions, words
-from exhume.compiler.ir.packed import LONG
+from exhume.compiler.ir.rows import LONG_ROW
 from exhume.compiler.refusal import UnsupportedError
 
 MOST_AT_ONCE = 100
@@ -185,7 +185,7 @@ class SequenceReader(Statements):
         with lines.block(f"if end - at < {total}:"):
             table = ", ".join(f"({self.path(one)}, {stop})" for one, stop in zip(fields, ends, strict=True))
             lines.add(f"raise short(({table},), at, end, {total})")
-        if total > LONG:
+        if total > LONG_ROW:
             self.charge(str(total), self.path(fields[0]))
         if len(fields) == 1:
             lines.add(f"{variables[0]} = view[at : at + {total}]")

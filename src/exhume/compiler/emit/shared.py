@@ -21,7 +21,7 @@ from exhume.compiler.front.kinds import Kind, Sequence, combined, family, struct
 from exhume.compiler.front.model import Field, Type
 from exhume.compiler.front.specs import Model
 from exhume.compiler.ir.needs import ReaderNeeds, deciding, expressions, words
-from exhume.compiler.ir.packed import PackedRows, packed_rows
+from exhume.compiler.ir.rows import PackedRows, packed_rows
 
 _SCANS = re.compile(r"^def (scan_\w+)\([^)]*run: Run \| None = None\)", re.MULTILINE)
 """Readers of columns whose only argument, beyond the bytes and the count, is the budget `run`."""

@@ -19,8 +19,7 @@ from exhume.compiler.front.kinds import Bits, Integer, Kind, SimpleKind, Structu
 from exhume.compiler.front.model import Field, Type
 from exhume.compiler.ir.fixed import fixed_size, number_code, number_of, type_size
 from exhume.compiler.ir.needs import inherits_order
-from exhume.compiler.ir.packed import PackedRows, packed_rows
-from exhume.compiler.ir.rows import takes_bytes
+from exhume.compiler.ir.rows import PackedRows, packed_rows, takes_bytes
 from exhume.compiler.refusal import UnsupportedError
 
 
