@@ -5,7 +5,7 @@ io, parent, ...)` returns an `Entry` and the offset after it.  The class `Entry`
 `_native` and `_alone` the same function, compiled: for a stream, and for bytes from their start (None without an
 extension module).  `_accepts` has for each parameter the classes of its values, `_fields` the names of `seq` and
 `params`; `_inside` is whether it may be in another structure of its specification.  A `Run` (`bounded`) has the budgets
-of one reading.  `LayoutError`, `View` and `short` are in the first part (`errors`).
+of one reading.  `LayoutError`, `View` and `short` are in the first part (`LAYOUT`).
 """
 
 from __future__ import annotations
