@@ -13,7 +13,7 @@ import pytest
 from exhume.errors import EntryNotFoundError, ExhumeError, SpecificationError, TruncatedError
 from exhume.io.opening import open_target
 from exhume.layout.foreign import Specification, compile_ksy
-from exhume.layout.foreign_rows import SpecificationRows
+from exhume.layout.foreign_content import SpecificationRows
 from exhume.layout.foreign_table import Tabulator
 from exhume.layout.ksy_files import one_file
 from tests.toolchain.differential import damaged

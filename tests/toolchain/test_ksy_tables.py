@@ -18,7 +18,7 @@ import pytest
 
 from exhume.errors import EntryNotFoundError, LimitExceededError, QueryError, StructureError, TruncatedError
 from exhume.layout.foreign import Specification, compile_ksy
-from exhume.layout.foreign_rows import UnreadWarning
+from exhume.layout.foreign_content import UnreadWarning
 from tests.forks import Forks
 
 pa = pytest.importorskip("pyarrow")

@@ -125,7 +125,7 @@ def _exported(
     Raises `UsageError` without `--path`, or for a target that does not take lists.
     """
     from exhume.export import TARGETS
-    from exhume.layout.foreign_rows import SpecificationRows
+    from exhume.layout.foreign_content import SpecificationRows
     from exhume.layout.ksy_files import one_file
 
     known = tuple(name for name, target in TARGETS.items() if target.takes_lists)
@@ -156,7 +156,7 @@ def cat_specified(run: Run, target: str, ksy: str, imports: tuple[str, ...], pat
     Raises `StructureError` or `TruncatedError` for data that do not fit; what is only read now, such as a computed
     value, is null then, and is named.
     """
-    from exhume.layout.foreign_values import json_pieces
+    from exhume.layout.foreign_content import json_pieces
     from exhume.layout.ksy_files import one_file
 
     if path is not None:
@@ -180,7 +180,7 @@ def info_specified(run: Run, target: str, ksy: str, imports: tuple[str, ...]) ->
 
     Values that cannot be read are named.
     """
-    from exhume.layout.foreign_values import described
+    from exhume.layout.foreign_content import outline_of
     from exhume.layout.ksy_files import one_file
 
     specification = specification_of(ksy, imports)
@@ -190,7 +190,7 @@ def info_specified(run: Run, target: str, ksy: str, imports: tuple[str, ...]) ->
         title = specification.specs[specification.id]["meta"].get("title")
         if title:
             body["title"] = str(title)
-        found, whole = described(specification, value)  # `whole`: every value could be read
+        found, whole = outline_of(specification, value)  # `whole`: every value could be read
         body |= found
     if run.machine:
         run.document("info", body)

@@ -188,7 +188,7 @@ class Specification:
         from `read`; raises `EntryNotFoundError` if the path leads to no repeated field, `MissingDependencyError`
         without pyarrow (extra `arrow`).
         """
-        from exhume.layout.foreign_rows import SpecificationRows
+        from exhume.layout.foreign_content import SpecificationRows
 
         with one_file(open_target(target)) as source:
             return SpecificationRows(self, source, path, arguments).table()
@@ -203,7 +203,7 @@ class Specification:
         schema is made with the first batch: an `UnreadWarning` after the last one names other columns in which a
         computed value is null because it fails.
         """
-        from exhume.layout.foreign_rows import SpecificationRows
+        from exhume.layout.foreign_content import SpecificationRows
 
         return SpecificationRows(self, one_file(open_target(target)), path, arguments).reader(rows, warns=True)
 
@@ -213,7 +213,7 @@ class Specification:
         Raises the errors of `read` for the fields before it and for its rows; `EntryNotFoundError` if the path leads
         to no repeated field; `SpecificationError` if its rows have no columns, or only those that objects make.
         """
-        from exhume.layout.foreign_rows import SpecificationRows
+        from exhume.layout.foreign_content import SpecificationRows
 
         with one_file(open_target(target)) as source:
             return SpecificationRows(self, source, path, arguments).columns()
