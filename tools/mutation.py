@@ -4,8 +4,9 @@
 
 For each format one process collects the tests that are worth running and measures which of them run which lines.  It
 then forks for every mutant: the child executes the changed module, puts what is new in it into the module that all
-others have imported, and runs the tests of the changed lines, golden findings first, until one fails.  A mutant at the
-level of a module or class that survives is tried again in a process that imports nothing but the changed module.
+others have imported, and runs the tests of the changed lines, golden findings and others in equal shares, until one
+fails.  A mutant at the level of a module or class that survives is tried again in a process that imports nothing but
+the changed module.
 
 Survivors are printed and kept in `build/mutation/`; the counts go into `docs/testing.md`.
 `tools/equivalent_mutants.txt` lists changes without a visible effect, with the reason.
@@ -33,6 +34,7 @@ import time
 import types
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -462,11 +464,15 @@ class Experiment:
             if test.usable and (lines & test.lines.get(name, set()) or (at_import and (test.is_golden or test.lines)))
         ]  # fmt: skip
         near = self._near(name, mutant)
+        chosen.sort(key=lambda number: self.tests[number].seconds)
+        alone: dict[int, float] = {}  # seconds until a test ends, if only those of its kind (golden or not) are run
+        for kind in (True, False):
+            of_kind = [number for number in chosen if self.tests[number].is_golden == kind]
+            alone |= zip(of_kind, accumulate(self.tests[number].seconds for number in of_kind), strict=True)
 
-        def late(number: int) -> tuple[bool, bool, bool, float]:
-            """Return the sort key of a test: likely to notice the mutant first, then the faster ones."""
-            test = self.tests[number]
-            return number not in near, name not in test.lines, not test.is_golden, test.seconds
+        def late(number: int) -> tuple[bool, bool, float]:
+            """Return the sort key of a test: likely to notice the mutant first, then both kinds in equal shares."""
+            return number not in near, name not in self.tests[number].lines, alone[number]
 
         chosen.sort(key=late)
         spent, out = 0.0, []
