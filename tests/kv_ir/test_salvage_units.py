@@ -13,7 +13,7 @@ from exhume_ksy.facts.clp_kv_ir import Tags
 
 import exhume
 from exhume.errors import SourceError, Span, UnsupportedOperationError
-from exhume.formats.kv_ir import checks
+from exhume.formats.kv_ir import checks, salvage_stream
 from exhume.formats.kv_ir import salvage as module
 from exhume.formats.kv_ir.layout import END, NODES, build_integer, build_key, build_real, build_text
 from exhume.formats.kv_ir.salvage import EVENTS, UNKNOWN_KEYS, salvage
@@ -190,6 +190,22 @@ def test_progress_is_reported(tmp_path: Path, mode: SalvageMode) -> None:
     assert 1 <= len(reported) <= 5
     if mode is SalvageMode.ARCHIVE:
         assert len(reported) >= 2
+
+
+@pytest.mark.parametrize("failed", [1, 2])
+def test_a_disk_that_fails_once_is_no_lost_preamble(tmp_path: Path, failed: int) -> None:
+    reads = 0
+
+    def fail(offset: int, size: int, data: bytes) -> bytes:
+        nonlocal reads
+        reads += 1
+        if reads == failed:
+            raise SourceError("read failed", span=Span("disk", offset, offset + size))
+        return data
+
+    with pytest.raises(SourceError, match="read failed"):
+        salvage(MisreportingSource(BytesSource(SMALL), fail), tmp_path / "out")
+    assert (reads, list(tmp_path.iterdir())) == (failed, [])
 
 
 # -------------------------------------------------------------------------------------------- without a preamble
@@ -404,6 +420,8 @@ def test_a_key_without_a_parent_casts_doubt(tmp_path: Path) -> None:
 WRONG: dict[str, bytes] = {
     "a key of the logger behind one of the user": build_key(1, auto=False) + build_key(1, auto=True) + build_integer(1)
     + build_integer(2),
+    "a key of the logger behind one of the user, and one value": build_key(1, auto=False) + build_key(2, auto=True)
+    + build_integer(1),
     "no value": build_key(1, auto=False) + build_key(1, auto=False),
     "a key for a value": build_key(1, auto=True) + build_key(1, auto=True),
     "a text that is not put together": build_key(1, auto=False) + bytes((Tags.FOUR_BYTE_ENCODING,)) + build_integer(1),
@@ -527,6 +545,23 @@ def test_a_key_in_doubt_that_does_not_end(tmp_path: Path) -> None:
         tiled(report, len(data))
 
 
+def test_units_at_once_after_a_key_in_doubt_that_is_no_key_are_read(tmp_path: Path) -> None:
+    data = KNOWN + RUBBISH + one(5) * 3 + COUNT[:1] + one(6) * 3 + END
+    report, events = rescued(data, tmp_path)
+    assert events == FIRST + [({}, {"n": 5})] * 3 + [({}, {"n": 6})] * 3
+    at = len(KNOWN + RUBBISH + one(5) * 3)
+    assert (at, at + 1, Outcome.LOST, "unreadable bytes", UNKNOWN_KEYS, None) in rows(report)
+    tiled(report, len(data))
+
+
+def test_keys_in_doubt_whose_event_is_not_in_reach_yet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """More is read until their event determines their numbers."""
+    monkeypatch.setattr(salvage_stream, "WINDOW", 100)
+    keys = b"".join(user(Tags.NODE_TEXT, b"%d" % number + b"x" * (PIECE // 3)) for number in range(4))
+    last = event([], [(5, build_text(b"found"))])
+    assert resumed(tmp_path, one(3) * 3 + keys + last + one(4))[-1] == ({}, {"n": 4})
+
+
 def test_an_event_in_doubt_that_does_not_fit_is_lost_alone(tmp_path: Path) -> None:
     """The keys of the user are determined, those of the logger not yet."""
     keys = user(Tags.NODE_INTEGER, b"v")
@@ -583,6 +618,18 @@ def test_events_after_a_false_end_are_found(tmp_path: Path) -> None:
     ]
     assert dict(report.lost) == {"byte ranges": 1}
     assert report.notes == ["events follow what looks like the end of the stream"]
+
+
+def test_a_false_end_is_lost_where_the_preamble_is_missing(tmp_path: Path) -> None:
+    data = event([], []) * 3 + END + RUBBISH + event([], []) * 4 + END
+    report, events = rescued(data, tmp_path)
+    assert events == [({}, {})] * 7
+    end = len(event([], []) * 3)
+    assert [row[:3] for row in rows(report)] == [
+        (0, end, Outcome.RECOVERED),
+        (end, end + 10, Outcome.LOST),
+        (end + 10, len(data), Outcome.RECOVERED),
+    ]
 
 
 def test_keys_lost_after_a_false_end_keep_their_numbers(tmp_path: Path) -> None:

@@ -317,13 +317,11 @@ def _fillers(group: list[Unit], counts: dict[bool, int], unsure: set[bool]) -> d
                 return None  # the event has a key whose declaration is lost
             out[auto] = 0
             continue
-        if not keys:
-            return None  # the event does not use the new keys
         # The last declaration of the group has the highest number in its event.  Without loss, that would be `expected`
         # (the root has number 0); what is missing up to it was lost.
         expected = counts[auto] + new - 1
         if highest < expected:
-            return None  # the event does not use the last of the new keys
+            return None  # the event does not use the last of the new keys, or has no keys
         if highest > expected and auto not in unsure:
             return None  # no declaration can be missing in this tree
         out[auto] = highest - expected
