@@ -11,9 +11,11 @@ from typing import Any
 
 import pytest
 
+from exhume.codecs import zstd as zstd_codec
 from exhume.errors import CodecError, ExhumeError, LimitExceededError, StructureError
 from exhume.formats.clp_s import checks, verify, verify_tables, verify_values
 from exhume.formats.clp_s.layout import NodeType, TimestampEncoding
+from exhume.formats.clp_s.read import windows
 from exhume.formats.clp_s.read.blocks import SharedValue
 from exhume.formats.clp_s.read.places import StoredRange
 from exhume.formats.clp_s.read.tables import Table
@@ -91,11 +93,11 @@ def test_only_a_table_larger_than_the_limit_is_checked_in_one_task(monkeypatch: 
     with open_archive(BytesSource(demo().build())) as archive:
         table = archive.tables[0]
         columns = len(verify_tables.checked_columns(table.layout))
-        for windows, large in ((False, False), (False, True), (True, False), (True, True)):
-            monkeypatch.setattr(verify_tables, "has_windows", lambda table, found=windows: found)
+        for framed, large in ((False, False), (False, True), (True, False), (True, True)):
+            monkeypatch.setattr(verify_tables, "has_windows", lambda table, found=framed: found)
             monkeypatch.setattr(verify_tables, "is_too_large", lambda table, found=large: found)
             tasks = list(verify_tables.table_tasks(table, quick=False, counted=True))
-            assert len(tasks) == (1 if windows and large else columns + 1)
+            assert len(tasks) == (1 if framed and large else columns + 1)
             assert sum(task.records for task in tasks) == table.num_messages
 
 
@@ -142,9 +144,7 @@ def test_a_stream_within_the_limit_is_decompressed_once_for_all_checks(
             kept: list[bytes] = []
             with monkeypatch.context() as patch:
                 patch.setattr(archive, "keep_stream", lambda index, payload, kept=kept: kept.append(payload))
-                patch.setattr(
-                    *((verify_tables, "check_frames") if fits else (verify_tables.zstd, "zstd_whole")), refuse
-                )
+                patch.setattr(*((verify_tables, "check_frames") if fits else (zstd_codec, "zstd_whole")), refuse)
                 assert list(verify_tables.check_stream(archive, 0, False)) == []
             assert kept == [STREAM] * fits
 
@@ -176,7 +176,7 @@ def test_a_frame_that_needs_more_memory_than_the_limit_is_reported_as_such(monke
         yield 5, 100
         raise LimitExceededError("window of the frame", expected="at most 8 bytes")
 
-    monkeypatch.setattr(verify_tables.zstd, "zstd_measured", measuring)
+    monkeypatch.setattr(zstd_codec, "zstd_measured", measuring)
     title = checks.TOO_LARGE.title
     assert measured(bytes(9), Limits()) == (
         [("CLPS-501", f"{title}: stream 0: window of the frame", 3, 12, "at most 8 bytes")], None
@@ -262,16 +262,16 @@ def test_no_table_is_made_to_see_that_it_is_not_large(monkeypatch: pytest.Monkey
     built = tiny(
         streams=[[(0, size // 8, bytes(size)) for size in ((size,) if at else (8, 8))] for at, size in enumerate(sizes)]
     )
-    with open_archive(BytesSource(built.build()), limits=Limits(payload_size=23)) as archive:
+    with open_archive(BytesSource(built.build()), limits=Limits(payload_size=16)) as archive:
         tables: Any = archive.tables
         assert [table.entry.stream_id for table in tables] == [0, 0, 1, 2, 3]
         for worthwhile, large in ((16, [2, 3, 4]), (17, [2]), (8, [0, 1, 2, 3, 4])):
-            monkeypatch.setattr(verify_tables.table_windows, "WORTHWHILE", worthwhile)
+            monkeypatch.setattr(windows, "WORTHWHILE", worthwhile)
             others: set[int] = set()
             assert [table.index for table in verify_tables._possibly_large(tables, others)] == large
             assert others == {table.entry.stream_id for table in tables if table.index not in large}
         monkeypatch.setattr(tables.entries, "problems", {3: StructureError("misplaced")})
-        monkeypatch.setattr(verify_tables.table_windows, "WORTHWHILE", 17)
+        monkeypatch.setattr(windows, "WORTHWHILE", 17)
         others = set()
         assert [table.index for table in verify_tables._possibly_large(tables, others)] == [2]
         assert others == {0, 3}
@@ -357,6 +357,8 @@ def test_streams_that_large_tables_fill_are_passed_through(passing: Any) -> None
     assert set(passing(two, Large(0, 0, 60), Large(0, 60, 100), Large(1, 0, 50)).tried) == {0, 1}
     assert set(passing(two, Large(0, 0, 100)).tried) == {0}, "nothing is in the other"
     assert set(passing(two, Large(0, 0, 100), Large(1, 0, 50, large=False)).tried) == {0}
+    empty = Large(0, 100, 100, large=False)
+    assert set(passing(two, Large(0, 0, 100), empty, Large(1, 0, 50)).tried) == {1}, "no window has the empty table"
     assert set(passing(two, Large(0, 1, 100), Large(1, 0, 49)).tried) == set(), "bytes of no table"
     assert set(passing(two, Large(0, 0, 60), Large(0, 61, 100), Large(1, 0, 50)).tried) == {1}
     assert set(passing(two, Large(0, 0, 100, problem=1), Large(1, 0, 50)).tried) == {1}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +10,21 @@ import pytest
 from exhume_ksy.facts.clp_kv_ir import Encodings, Tags
 
 import exhume
-from exhume.errors import Span
+from exhume.errors import Span, WriterError
 from exhume.formats.kv_ir.layout import (
+    MAGIC_START,
     MAX_PREAMBLE,
+    MetadataLengths,
+    MetadataTypes,
+    build_integer,
+    build_key,
+    build_log_type,
+    build_node,
     build_preamble,
+    build_real,
+    build_text,
+    build_variable,
+    build_variable_text,
     decimal_text,
     default_metadata,
     join_text,
@@ -20,6 +32,7 @@ from exhume.formats.kv_ir.layout import (
     pack_decimal,
     parse_preamble,
     parse_token,
+    set_marks,
     token_name,
 )
 
@@ -93,6 +106,80 @@ def test_tokens_have_their_number(data: bytes, number: int, end: int) -> None:
     wrong = misfit(data[:-1], 0)
     assert wrong is not None
     assert wrong.__traceback__ is None  # frames would keep the data
+
+
+WIDTHS: dict[Any, tuple[Tags, ...]] = {
+    build_integer: (Tags.INTEGER_1, Tags.INTEGER_2, Tags.INTEGER_4, Tags.INTEGER_8),
+    functools.partial(build_key, auto=False): (Tags.KEY_1, Tags.KEY_2, Tags.KEY_4),
+    lambda number: build_key(-1 - number, auto=True): (Tags.KEY_1, Tags.KEY_2, Tags.KEY_4),
+    lambda number: build_node(Tags.NODE_TEXT, number, b"", auto=False)[1:-2]: (
+        Tags.PARENT_1,
+        Tags.PARENT_2,
+        Tags.PARENT_4,
+    ),
+    lambda number: build_node(Tags.NODE_TEXT, -1 - number, b"", auto=True)[1:-2]: (
+        Tags.PARENT_1,
+        Tags.PARENT_2,
+        Tags.PARENT_4,
+    ),
+}
+
+
+@pytest.mark.parametrize("build", WIDTHS, ids=["integer", "key", "key of the logger", "parent", "its parent"])
+def test_numbers_are_written_in_the_narrowest_width(build: Any) -> None:
+    """The number of a node in the logger's tree, n, is stored as -1 - n."""
+    tags = WIDTHS[build]
+    for width, tag in zip((1, 2, 4, 8), tags, strict=False):
+        limit = 1 << 8 * width - 1
+        for number in (-limit, limit - 1):
+            assert build(number) == bytes((tag,)) + number.to_bytes(width, "big", signed=True)
+    bits = 64 if len(tags) == 4 else 32
+    for number in (-(1 << bits - 1) - 1, 1 << bits - 1):
+        with pytest.raises(WriterError, match="a number does not fit a KV-IR stream") as caught:
+            build(number)
+        assert (caught.value.expected, caught.value.actual) == (f"{bits} bits", number)
+
+
+class Long(bytes):
+    """Bytes that claim to be very many."""
+
+    def __len__(self) -> int:
+        return 1 << 32
+
+
+@pytest.mark.parametrize(
+    ("build", "tags"),
+    [
+        (build_text, (Tags.TEXT_1, Tags.TEXT_2, Tags.TEXT_4)),
+        (build_variable_text, (Tags.VARIABLE_TEXT_1, Tags.VARIABLE_TEXT_2, Tags.VARIABLE_TEXT_4)),
+        (build_log_type, (Tags.LOG_TYPE_1, Tags.LOG_TYPE_2, Tags.LOG_TYPE_4)),
+    ],
+)
+def test_texts_have_the_narrowest_length(build: Any, tags: tuple[Tags, ...]) -> None:
+    for width, tag, sizes in zip((1, 2, 4), tags, ((0, 255), (256, 65_535), (65_536,)), strict=True):
+        for size in sizes:
+            assert build(b"x" * size) == bytes((tag,)) + size.to_bytes(width, "big") + b"x" * size
+    with pytest.raises(WriterError, match="string is too large") as caught:
+        build(Long())
+    assert (caught.value.expected, caught.value.actual) == ("less than 4 GiB", 1 << 32)
+
+
+def test_values_of_one_width_and_marks() -> None:
+    assert build_real(-2.0) == bytes((Tags.REAL,)) + b"\xc0" + bytes(7)
+    assert build_variable(-2) == bytes((Tags.VARIABLE_4,)) + b"\xff\xff\xff\xfe"
+    assert set_marks(b"\x11 \\\x11 \x12\x13 \\\\", [0x12, 0x13, 0x11]) == b"\x12 \\\x11 \x13\x11 \\\\"
+
+
+def test_the_length_of_metadata_has_one_byte_or_two() -> None:
+    head = MAGIC_START + bytes((Encodings.EIGHT_BYTE, MetadataTypes.JSON))
+    for size, width, tag in ((255, 1, MetadataLengths.ONE_BYTE), (256, 2, MetadataLengths.TWO_BYTES)):
+        built = build_preamble(Encodings.EIGHT_BYTE, b" " * size)
+        assert built == head + bytes((tag,)) + size.to_bytes(width, "big") + b" " * size
+        found = parse_preamble(built + b"more", Span("", 0, len(built) + 4))
+        assert (found.encoding, found.metadata_at, found.size) == (Encodings.EIGHT_BYTE, len(built) - size, len(built))
+    with pytest.raises(WriterError, match="metadata is too large") as caught:
+        build_preamble(Encodings.FOUR_BYTE, bytes(65_536))
+    assert (caught.value.expected, caught.value.actual) == ("at most 65535 bytes", 65_536)
 
 
 def test_texts_that_do_not_fit_their_variables() -> None:
