@@ -6,7 +6,9 @@ import itertools
 import json
 import os
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
@@ -14,11 +16,12 @@ import pytest
 
 import exhume
 from exhume.errors import ExhumeError, LimitExceededError, SourceError, Span, UnsupportedOperationError
+from exhume.formats.ark import layout
 from exhume.formats.ark.filters import Filter
 from exhume.formats.ark.manifest import ManifestSection, SplitDeclaration, Statistics
 from exhume.formats.ark.rbuf.layout import NIL
 from exhume.formats.ark.reader import ArkArchive
-from exhume.formats.ark.salvage import salvage
+from exhume.formats.ark.salvage import _Salvage, salvage
 from exhume.formats.ark.splitwriter import SplitWriter
 from exhume.formats.ark.writer import ArkWriter
 from exhume.io.local import FileSource, LocalTree
@@ -377,6 +380,61 @@ def test_bytes_after_the_messages(log: Log, tmp_path: Path) -> None:
     assert reported(report)[1:] == [(END, END + 5, "lost", "message")]
     assert report.lost == {"spans without an index entry": 1}
     assert report.recovered == {"messages": 6}
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "written", "rows"),
+    [
+        (0, 100, (), [(0, 100, "rebuilt")]),
+        (0, 100, (5, 85), [(0, 100, "rebuilt")]),
+        (0, 100, (50,), [(0, 20, "rebuilt"), (20, 80, "lost"), (80, 100, "rebuilt")]),
+        (0, 100, (95,), [(0, 90, "rebuilt"), (90, 100, "lost")]),
+        (30, 70, (30,), [(30, 70, "lost")]),
+        (70, 80, (79,), [(70, 80, "lost")]),
+        (70, 85, (79, 84), [(70, 80, "lost"), (80, 85, "rebuilt")]),
+        (82, 88, (83,), [(82, 88, "rebuilt")]),
+        (85, 100, (86, 90), [(85, 90, "rebuilt"), (90, 100, "lost")]),
+        (89, 92, (91,), [(89, 90, "rebuilt"), (90, 92, "lost")]),
+        (90, 100, (), [(90, 100, "rebuilt")]),
+        (90, 95, (90,), [(90, 95, "lost")]),
+        (10, 20, (10, 19), [(10, 20, "rebuilt")]),
+        (10, 21, (10, 20), [(10, 20, "rebuilt"), (20, 21, "lost")]),
+    ],
+)
+def test_bytes_around_an_index_that_was_sorted_after_the_messages(
+    start: int, end: int, written: tuple[int, ...], rows: list[tuple[int, int, str]]
+) -> None:
+    """The header and unused slots end at 20, and the index is from 80 to 90; bytes that are `written` are not zero."""
+    data = bytes(1 if at in written else 0 for at in range(100))
+    report, found = SalvageReport("ark", "out"), SimpleNamespace(index_span=(80, 90), index_end=20)
+    found.split = SimpleNamespace(source=BytesSource(data, "splits/1"))
+    run: Any = SimpleNamespace(report=report)
+    run._account_rest = partial(_Salvage._account_rest, run)
+    run._account_rest(found, start, end)
+    assert [(one, to, outcome) for one, to, outcome, _ in reported(report)] == rows
+    assert report.lost.get("spans without an index entry", 0) == sum(outcome == "lost" for _, _, outcome in rows)
+    report.spans.clear()
+    found.index_span = (10, 19)  # before the messages, where it belongs
+    run._account_rest(found, 10, 100)
+    assert reported(report)[0][:3] == (10, 20, "rebuilt") or not any(data[20:])
+
+
+def test_an_entry_that_claims_the_start_of_the_index_after_the_messages(tmp_path: Path) -> None:
+    with ArkWriter(tmp_path / "log", split_items=9) as log:
+        channel = log.channel("/late", TYPE, REGISTRY)
+        for number in range(6):
+            channel.write(100 - number, message(number, 3))
+            log.flush()
+    [path] = (tmp_path / "log/splits").iterdir()
+    data = bytearray(path.read_bytes())
+    index = len(data) - 6 * 18
+    for name, value in (("ofs_data", index), ("len_data", 20), ("object_identifier", 9)):
+        start, end = getattr(layout.ENTRY_FIELDS, name)
+        data[index + start : index + end] = value.to_bytes(end - start, "little")
+    path.write_bytes(data)
+    report = salvaged(tmp_path / "log", tmp_path / "out")
+    assert reported(report)[-2:] == [(index, index + 20, "lost", "message"), (index + 20, len(data), *BEFORE[2:])]
+    assert report.lost["messages"] == 1
 
 
 def test_a_split_without_messages(tmp_path: Path) -> None:

@@ -236,12 +236,8 @@ class _Salvage:
                 # Dictionaries drop repetitions of a GUID; the first declaration of an object is kept.
                 splits = {split.identifier: new[split.identifier] for split in column.splits}
                 objects = {each.identifier: self._declaration(each) for each in reversed(column.objects)}
-                columns.append(
-                    column._replace(
-                        objects=tuple(reversed(objects.values())),
-                        splits=tuple(split for split in splits.values() if split is not None),
-                    )
-                )
+                kept = tuple(split for split in splits.values() if split is not None)
+                columns.append(column._replace(objects=tuple(reversed(objects.values())), splits=kept))
             if not section.filter.is_understood:  # only the part that is understood is written
                 self.report.notes.append("an unknown filter was omitted: more messages may be shown than before")
             sections.append(section._replace(columns=tuple(columns)))
@@ -394,7 +390,8 @@ class _Salvage:
         source = found.split.source
         first, last = found.index_span  # an index that was sorted when the split was closed is after the messages
         if start < last and first < end and found.index_end <= first:
-            self._account_rest(found, start, max(start, first))
+            if start < first:
+                self._account_rest(found, start, first)
             self.report.add_span(source.span(max(start, first), min(end, last)), Outcome.REBUILT, UNUSED)
             start = min(end, last)
         border = min(end, max(start, found.index_end))
