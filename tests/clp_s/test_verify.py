@@ -418,6 +418,49 @@ def test_ranges_of_two_packets_are_reported_where_they_are() -> None:
     assert found == [("CLPS-410", spans[1], "ranges[1]"), ("CLPS-411", spans[1], None)]
 
 
+def test_a_damaged_range_index_is_found_where_the_list_of_sections_is_damaged_too() -> None:
+    data = tiny(file_info=lambda files: {"files": [{}]}, range_index=[{"s": 3, "e": 2, "f": {}}]).build()
+    assert [one.code for one in exhume.verify(data, format="clp-s")] == ["CLPS-306", "CLPS-409"]
+
+
+BAD, GOOD = [99], [1]
+TWICE = [marker(9, 1), 3, marker(9, 1), 3]
+
+
+@pytest.mark.parametrize(
+    ("schemas", "reported"),
+    [
+        ([(5, BAD, []), (0, GOOD, []), (2, BAD, []), (1, GOOD, [])], ["CLPS-331 schema 5", "CLPS-331 schema 2"]),
+        ([(5, BAD, []), (0, BAD, [])], ["CLPS-331 schema 5", "CLPS-331 schema 0"]),
+        (
+            [(5, BAD, []), (0, GOOD, []), (2, BAD, []), (5, GOOD, [])],
+            ["CLPS-333 duplicate schema id", "CLPS-331 schema 2"],
+        ),
+        (
+            [(4, BAD, []), (0, [], [*TWICE, *[marker(9, 1), 5] * 2]), (1, GOOD, TWICE), (3, BAD, [])],
+            [
+                "CLPS-331 schema 4",
+                "CLPS-336 schema 0, node 2",
+                "CLPS-336 schema 0, node 4",
+                "CLPS-336 schema 1, node 2",
+                "CLPS-331 schema 3",
+            ],
+        ),
+    ],
+)
+@pytest.mark.parametrize(
+    "tables", [{}, {"streams": []}, {"raw": {"/table_metadata": bytes(3)}}], ids=["one", "none", "lost"]
+)
+def test_schemas_with_a_fault_are_reported_in_stored_order(
+    schemas: list[tuple[int, list[int], list[int]]], reported: list[str], tables: dict[str, Any]
+) -> None:
+    """Each of them once, whether the kernel finds the odd ones, or there are no tables."""
+    nodes = [*tiny().nodes, (0, b"s", 9), (2, b"", 0), (0, b"r", 9), (4, b"", 0)]
+    data = tiny(nodes=nodes, schemas=schemas, **tables).build()
+    found = [one for one in exhume.verify(data, format="clp-s") if (one.code or "").startswith("CLPS-33")]
+    assert [f"{one.code} {one.message.rpartition(': ')[2]}" for one in found] == reported
+
+
 def refuse(place: object) -> bytes:
     raise AssertionError(f"{place} is read once more")
 

@@ -193,7 +193,7 @@ def small_tables(
     odd: Collection[int] = (),
     unknown: Collection[int] = (),
 ) -> Any:
-    """Small tables, the first of which is table 10 of its archive; all numbers of tables here count from there.
+    """Small tables from table 10 of their archive on; all numbers of tables here count from there.
 
     `odd`: tables that the kernel finds odd; `unknown`: those whose schema does not exist.  Schema 6 is odd.
     """
@@ -425,7 +425,7 @@ def test_windows_that_do_not_fit_their_table_are_left_to_the_whole() -> None:
 
 
 @pytest.mark.usefixtures("windowed")
-def test_salvage_is_told_one_fault_of_each_window() -> None:
+def test_salvage_gets_one_fault_of_each_window() -> None:
     table: Any = Faulty([["first", "more"], [], ["third"]])
     assert [one.message for one in verify_tables.table_faults(table)] == ["first", "third"]
     assert [place[:2] for place in table.requested] == [(0, 10), (9, 20), (19, 25)]
