@@ -14,8 +14,8 @@ import zstandard
 
 import exhume
 from exhume.codecs.frames import FRAME_WINDOWS, FramedPayload, frames_at, frames_of
+from exhume.codecs.layout import frame_places
 from exhume.codecs.serial import PayloadPrefix
-from exhume.codecs.zstd import frame_places
 from exhume.errors import CodecError, ExhumeError, LimitExceededError, SourceError
 from exhume.formats.clp_s.layout import DICTIONARY_HEAD, HEADER_SIZE, PacketType
 from exhume.formats.clp_s.names import DICTIONARIES, TABLE_SECTIONS

@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 
 import exhume
 from exhume.codecs.frames import FrameCache, FramedPayload, FrameIndex, frames_of
+from exhume.codecs.layout import frame_places
 from exhume.codecs.serial import Serial
-from exhume.codecs.zstd import frame_places
 from exhume.errors import CodecError, ExhumeError
 from exhume.formats.clp_s.query.search import Search, resolve_projection
 from exhume.formats.clp_s.read import blocks, windows

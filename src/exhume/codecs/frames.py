@@ -20,7 +20,8 @@ from itertools import accumulate, pairwise
 import zstandard
 
 from exhume.codecs.common import Buffer, over_budget
-from exhume.codecs.zstd import ZSTD_WINDOW_MAX, frame_places, zstd_frame_size
+from exhume.codecs.layout import frame_places
+from exhume.codecs.zstd import ZSTD_WINDOW_MAX, zstd_frame_size
 from exhume.errors import CodecError, LimitExceededError, UnsupportedFeatureError
 from exhume.native import pick
 

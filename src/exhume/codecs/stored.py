@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Callable
 
 from exhume.codecs.common import Buffer
-from exhume.codecs.zstd import STORED_HEAD, raw_block_header
+from exhume.codecs.layout import STORED_HEAD, raw_block_header
 from exhume.errors import UnsupportedFeatureError
 
 STORED_BLOCK = {"deflate": 65_535, "lzma2": 65_536, "zstd": 131_072}

@@ -7,7 +7,8 @@ import zlib
 from collections.abc import Iterator
 from typing import Any, BinaryIO, Final
 
-from exhume.codecs.zstd import FRAME_STARTS, ZSTD_WINDOW_MAX
+from exhume.codecs.layout import FRAME_STARTS
+from exhume.codecs.zstd import ZSTD_WINDOW_MAX
 from exhume.errors import CodecError
 
 GZIP: Final = b"\x1f\x8b"

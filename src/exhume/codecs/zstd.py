@@ -1,57 +1,37 @@
 """zstd: one frame, all frames of a section, or the readable start of a damaged frame.
 
-A frame (RFC 8878) is a complete compressed stream: a magic number, a descriptor (one byte of flags), further header
-fields and blocks, and optionally a checksum.  A section (a part of an archive) may be several frames back to back.  A
-skippable frame has another magic number and bytes for other programs, and no content.  The structure of frames is read
-through their specification, zstd_frame.ksy (in `exhume_ksy`: `facts` has sizes, shifts and enums, `fast` the parsers);
-libzstd decompresses them.  Callers pass the most bytes of content that they accept, `max_size`; more is a
-`LimitExceededError`, so that a small file cannot fill the memory.
+A frame is a complete compressed stream; a section (a part of an archive) may be several of them back to back.
+A skippable frame has bytes for other programs and no content.  Callers pass the most bytes of content that they accept,
+`max_size`; more is a `LimitExceededError`, so that a small file cannot fill the memory.
 """
 
 from __future__ import annotations
 
-import struct
 import sys
 import threading
 from collections.abc import Iterable, Iterator
-from itertools import chain, pairwise
+from itertools import chain
 from typing import Any
 
 import zstandard
-from exhume_ksy.facts.zstd_frame import (
-    BlockHeader,
-    BlockKind,
-    Frame,
-    FrameDescriptor,
-    FrameKind,
-    WindowDescriptor,
-    ZstandardBody,
-)
-from exhume_ksy.fast._layout import LayoutError
-from exhume_ksy.fast.zstd_frame import read_frame, read_skippable_body, scan_frame
 
 from exhume.codecs.common import Buffer, Decoded, Decoder, over_budget
+from exhume.codecs.layout import (
+    CHECKSUM_SIZE,
+    DESCRIPTOR_AT,
+    HAS_CHECKSUM,
+    SKIPPABLE,
+    frame_end,
+    skip_skippable,
+    stored_checksum,
+)
+from exhume.codecs.layout import ZSTD_MAGIC as ZSTD_MAGIC
 from exhume.counts import counted
 from exhume.errors import CodecError, LimitExceededError, UnsupportedFeatureError
 
-DESCRIPTOR_AT = Frame.at.magic[1]
-"""Offset of the descriptor in a frame: the end of the magic number, and so its size in bytes."""
-ZSTD_MAGIC = FrameKind.ZSTANDARD.to_bytes(DESCRIPTOR_AT, "little")
-"""The first bytes of a frame with content."""
-HAS_CHECKSUM = 1 << FrameDescriptor.shift.has_checksum
-"""The flag in the descriptor that says that a checksum ends the frame."""
-CHECKSUM_SIZE = 4
-"""Bytes of the checksum at the end of a frame (RFC 8878, 3.1.1)."""
-SKIPPABLE = frozenset(kind.to_bytes(DESCRIPTOR_AT, "little") for kind in FrameKind if kind != FrameKind.ZSTANDARD)
-"""The first bytes of skippable frames."""
-FRAME_STARTS = SKIPPABLE | {ZSTD_MAGIC}
-"""The first bytes of a frame, one that is skipped included: pzstd begins with one."""
-
-STORED_HEAD = ZSTD_MAGIC + bytes((0, 11 << WindowDescriptor.shift.exponent))
-"""Header of a stored frame: a window of 2 MiB (2^(10 + 11)), no content size, no checksum, as clp-s itself writes."""
-
 ZSTD_WINDOW_MAX = 1 << 27
 """Largest zstd window accepted (128 MiB, the limit of the zstd command line without --long)."""
+
 
 FULL_STEP, LEAST_STEP = 1 << 16, 1 << 10
 """Stored bytes of a frame that are decompressed at a time."""
@@ -61,48 +41,6 @@ GROWTH = 1 << 13
 
 AT_ONCE = 1 << 20
 """Bytes of content from which on a frame is decoded in one call, if its container states that size."""
-
-
-def raw_block_header(size: int, *, last: bool) -> bytes:
-    """The header of a block that holds `size` bytes as they are."""
-    shift = BlockHeader.shift
-    number = last << shift.is_last | BlockKind.RAW << shift.kind | size << shift.len_block
-    return number.to_bytes(BlockHeader.size, "little")
-
-
-def skip_skippable(data: Buffer) -> int:
-    """The offset where the skippable frames at the start of `data` end; raises `CodecError` when one is truncated."""
-    at = 0
-    while bytes(data[at : at + DESCRIPTOR_AT]) in SKIPPABLE:
-        try:
-            _, at = read_skippable_body(memoryview(data), at + DESCRIPTOR_AT, len(data))
-        except LayoutError as error:
-            if error.short:  # the header itself is incomplete: such bytes are left to the caller
-                return at
-            raise CodecError("zstd: truncated skippable frame", expected=counted(error.found, "bytes")) from error
-    return at
-
-
-def frame_end(data: Buffer) -> int | None:
-    """Where the frame at the start of `data` ends, None where none is; the contents of its blocks are not examined."""
-    try:
-        found, end = read_frame(memoryview(data), 0, len(data))
-    except LayoutError:
-        return None
-    return end if found.body is not None else None
-
-
-def frame_places(data: Buffer) -> list[tuple[int, int]]:
-    """Start and end of each frame, up to the first skippable, truncated or invalid one."""
-    found = scan_frame(memoryview(data), 0, len(data))
-    to_skip = (number for number, kind in enumerate(found.magic) if kind != FrameKind.ZSTANDARD)
-    return list(pairwise([*found.at, found.resume_at]))[: next(to_skip, None)]
-
-
-def stored_checksum(end: bytes) -> int:
-    """The checksum of a frame, in its last bytes."""
-    (found,) = struct.unpack(ZstandardBody.format.checksum, end[-CHECKSUM_SIZE:])
-    return int(found)
 
 
 def zstd_frame_size(data: Buffer, max_size: int, dictionary: int = 0) -> int | None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import zstandard
 
-from exhume.codecs.zstd import FRAME_STARTS, ZSTD_MAGIC
+from exhume.codecs.layout import FRAME_STARTS, ZSTD_MAGIC
 from exhume.errors import ExhumeError, SourceError, Span
 from exhume.formats.kv_ir.checks import StreamRules
 from exhume.formats.kv_ir.passes import Units

@@ -12,7 +12,8 @@ from typing import Any
 
 import zstandard
 
-from exhume.codecs.zstd import FRAME_STARTS, ZSTD_MAGIC, ZSTD_WINDOW_MAX, zstd_frame_size
+from exhume.codecs.layout import FRAME_STARTS, ZSTD_MAGIC
+from exhume.codecs.zstd import ZSTD_WINDOW_MAX, zstd_frame_size
 from exhume.counts import counted
 from exhume.errors import CodecError, ExhumeError, LimitExceededError, SourceError, Span, UnsupportedFeatureError
 from exhume.formats.kv_ir import checks
