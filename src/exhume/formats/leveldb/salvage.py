@@ -7,8 +7,8 @@ recovered, rebuilt (structure that the output has in another form), ignored or l
 from __future__ import annotations
 
 import json
-from bisect import bisect_right
-from collections.abc import Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from itertools import chain, pairwise
 from operator import itemgetter
@@ -94,15 +94,15 @@ def _salvage(database: Database, output: Path, mode: SalvageMode, progress: Prog
 
 def _line(version: Version) -> Iterator[bytes]:
     """Yield the JSON line of a version in chunks, so that a large value need not be in memory."""
-    content = version.content
-    large = isinstance(content, LargeValue) and version.known_value is not None
-    value = None if large or version.known_value is None else bytes_value(version.value)
+    content, known = version.content, version.known_value
+    large = content if isinstance(content, LargeValue) and known is not None else None
+    value = bytes_value(known) if known is not None and large is None else None
     line = json.dumps({"key": bytes_value(version.key), "value": value, **version.to_dict()}, default=bytes_value)
-    if isinstance(content, LargeValue) and large:
+    if large is not None:
         # Put the value in place of the null; a key cannot contain this text, as its quotes are escaped.
         before, empty, line = line.partition('"value": null')
         yield f"{before}{empty.removesuffix('null')}".encode()
-        yield from (piece.encode() for piece in large_pieces(content, " "))
+        yield from (piece.encode() for piece in large_pieces(large, " "))
     yield f"{line}\n".encode()
 
 
@@ -111,10 +111,10 @@ def _account(database: Database, found: list[Finding], report: SalvageReport, *,
 
     `found`: findings of reading.  `everything`: the output also has versions in files that are no longer used.
     """
-    damaged: dict[str, list[Finding]] = {}  # by the name of the file
+    damaged: dict[str, list[Damage]] = {}  # by the name of the file
     for finding in found:
         if finding.span is not None and finding.severity is not Severity.NOTE:
-            damaged.setdefault(finding.span.source, []).append(finding)
+            damaged.setdefault(finding.span.source, []).append((finding.span, finding))
     whole = usable_manifest(database) and not database.errors
     _note_manifest(database, report)
     for file in database.files:
@@ -192,9 +192,14 @@ Range = tuple[int, int]
 Content = tuple[int, int, Outcome, str]
 """A range of a file that was read, what became of it, and why, unless it was recovered."""
 
+Damage = tuple[Span, Finding]
+"""A finding with its place."""
+
 
 def _content(database: Database, file: DbFile) -> tuple[list[Content], Outcome]:
-    """Return the ranges of a table, log or blob file that can be read, in order, and the outcome of all others."""
+    """Return the ranges of a table, log or blob file that can be read, disjoint and in order, and the outcome of all
+    others.
+    """
     if file.kind == "log":
         source = database.source(file.name)
         reader = LogReader(source, checks.ignore, database.limits, file.number)
@@ -206,21 +211,32 @@ def _content(database: Database, file: DbFile) -> tuple[list[Content], Outcome]:
         found += [(start, stop, Outcome.REBUILT, "what the log states about itself") for start, stop in reader.about]
         if reader.remains is not None:  # a recycled log, whose file has records of an older one at its end
             found.append((reader.remains, source.size, Outcome.IGNORED, "from an earlier use of the file"))
-        found.sort(key=itemgetter(0, 1))
-        found += [*_filler(source, found)]
-        found.sort(key=itemgetter(0, 1))
-        return found, Outcome.LOST
+        found = _disjoint(found)
+        return _disjoint([*found, *_filler(source, found)]), Outcome.LOST
+    rest = Outcome.LOST
     if file.kind == "blob":
-        blobs = _blob_content(BlobFile(database.source(file.name), database.limits))
-        return [(*one, Outcome.RECOVERED, "") for one in blobs], Outcome.LOST
-    table = database.table(file)
-    handles = data_handles(table, checks.ignore)
-    if handles is None:  # the index cannot be read: blocks are searched for
-        places = [(block.handle.offset, block.handle.stop) for block in find_data_blocks(table)]
+        places = _blob_content(BlobFile(database.source(file.name), database.limits))
     else:
-        places = sorted((handle.offset, min(handle.stop, table.source.size)) for handle in handles)
-    # Around blocks that an index leads to is only structure, which the output has in another form.
-    return [(*one, Outcome.RECOVERED, "") for one in places], Outcome.LOST if handles is None else Outcome.REBUILT
+        table = database.table(file)
+        handles = data_handles(table, checks.ignore)
+        if handles is None:  # the index cannot be read: blocks are searched for
+            places = [(block.handle.offset, block.handle.stop) for block in find_data_blocks(table)]
+        else:
+            places = [(handle.offset, min(handle.stop, table.source.size)) for handle in handles]
+            rest = Outcome.REBUILT  # around these blocks is only structure, which the output has in another form
+    return _disjoint((*one, Outcome.RECOVERED, "") for one in places), rest
+
+
+def _disjoint(found: Iterable[Content]) -> list[Content]:
+    """Return ranges in order, each without the bytes that an earlier one has."""
+    out: list[Content] = []
+    at = 0
+    for start, end, outcome, why in sorted(found):
+        start = max(start, at)
+        if start < end:  # a block that begins behind the end of the file has no bytes
+            out.append((start, end, outcome, why))
+            at = end
+    return out
 
 
 def _filler(source: Source, found: list[Content]) -> Iterator[Content]:
@@ -228,10 +244,11 @@ def _filler(source: Source, found: list[Content]) -> Iterator[Content]:
     header, so no fragment fits there.  The header is longer in a recycled log, as the fragment after them shows.
     """
     for (_, at, *_), (start, *_) in pairwise(found):
-        if not 0 < start - at < NUMBERED_HEADER or start % BLOCK or not source.is_zero(at, start):
+        if start == at or start % BLOCK:
             continue
-        is_numbered = source.read_at(start + CHECKED, 1)[0] in NUMBERED_FRAGMENTS
-        if start - at < (NUMBERED_HEADER if is_numbered else HEADER):
+        [kind] = source.read_at(start + CHECKED, 1)
+        header = NUMBERED_HEADER if kind in NUMBERED_FRAGMENTS else HEADER
+        if start - at < header and source.is_zero(at, start):
             yield at, start, Outcome.IGNORED, "filler at the end of a block"
 
 
@@ -250,18 +267,17 @@ def _blob_content(blobs: BlobFile) -> list[Range]:
 
 
 def _account_file(
-    source: Source, content: list[Content], rest: Outcome, damaged: list[Finding], kind: str, report: SalvageReport
+    source: Source, content: list[Content], rest: Outcome, damaged: list[Damage], kind: str, report: SalvageReport
 ) -> None:
     """Account for the bytes of a file; damage that findings report is lost, wherever it is.
 
     `content` are the ranges that were read, `rest` is the outcome of others, `kind` what the report calls the content.
     """
     at = source.origin  # everything before it is accounted for
-    for finding in sorted(damaged, key=lambda one: (one.span.start, one.span.end) if one.span else (0, 0)):
-        assert finding.span is not None
-        start, end = max(at, finding.span.start), min(finding.span.end, source.origin + source.size)
+    for span, finding in sorted(damaged, key=lambda one: (one[0].start, one[0].end)):
+        start, end = max(at, span.start), min(span.end, source.origin + source.size)
         # Skipped: what an earlier finding covers, and warnings about structure, which is rebuilt.
-        if end <= at or (finding.severity is Severity.WARNING and _is_structure(source, content, rest, finding.span)):
+        if end <= at or (finding.severity is Severity.WARNING and _is_structure(source, content, rest, span)):
             continue
         _account_between(source, content, rest, (at, start), kind, report)
         report.add_span(Span(source.name, start, end), Outcome.LOST, kind, finding.message, finding.code)
@@ -281,27 +297,26 @@ def _account_between(
 ) -> None:
     """Account for an undamaged range `between`: its content, and the rest around that; see `_account_file`."""
     at, stop = (offset - source.origin for offset in between)
-    # The last range that begins before `at` may reach into it.
-    number = max(0, bisect_right(content, (at, stop), key=itemgetter(0, 1)) - 1)
-    while at < stop:
-        start, end, outcome, why = content[number] if number < len(content) else (stop, stop, Outcome.RECOVERED, "")
-        if end <= at:
-            number += 1
-            continue
-        start, end = min(max(start, at), stop), min(end, stop)
-        if start > at:
-            _account_rest(source, at, start, rest, kind, report)
-        report.add_span(source.span(start, end), outcome, kind, why)
-        at = max(start, end)
+    first = bisect_right(content, at, key=itemgetter(1))  # the first range that ends after `at`
+    behind = bisect_left(content, stop, key=itemgetter(0))  # the first range behind `stop`
+    for start, end, outcome, why in content[first:behind]:
+        _account_rest(source, at, start, rest, kind, report)
+        start, at = max(start, at), min(end, stop)
+        report.add_span(source.span(start, at), outcome, kind, why)
+    _account_rest(source, at, stop, rest, kind, report)
 
 
 def _account_rest(source: Source, start: int, end: int, rest: Outcome, kind: str, report: SalvageReport) -> None:
-    """Account for bytes between the recovered spans, by `rest`; zeros in a log (by `kind`) were never written."""
-    if rest is Outcome.LOST and source.is_zero(start, end) and kind.endswith("log"):
-        rest = Outcome.IGNORED
-    if rest is not Outcome.LOST:
-        report.add_span(source.span(start, end), rest, "index and other structure of the file")
+    """Account for bytes between ranges that were read, by `rest`; zeros in an unused log (by `kind`) are no loss."""
+    if start >= end:
         return
-    report.add_lost("spans")
-    why = "zeros: never written, or overwritten" if source.is_zero(start, end) else "no block or record is found here"
-    report.add_span(source.span(start, end), Outcome.LOST, kind, why)
+    span = source.span(start, end)
+    if rest is Outcome.REBUILT:
+        report.add_span(span, rest, "index and other structure of the file")
+        return
+    is_zero = source.is_zero(start, end)
+    why = "zeros: never written, or overwritten" if is_zero else "no block or record is found here"
+    outcome = Outcome.IGNORED if is_zero and kind.endswith("log") else Outcome.LOST
+    if outcome is Outcome.LOST:
+        report.add_lost("spans")
+    report.add_span(span, outcome, kind, why)
