@@ -287,9 +287,9 @@ class TableVerifier:
         """Examine the data blocks: runs that the survey found sound as a whole, others block by block."""
         previous: _LastEntry | None = None
         # A run that breaks no rule may still not follow the run before it.
-        for number, (run, seen) in enumerate(zip(self._runs, surveys, strict=True)):
+        for run, seen in zip(self._runs, surveys, strict=True):
             if seen is None or (previous is not None and not self.table.follows(previous, seen.first)):
-                previous = self._examine_run(run, number * PIECE, previous)
+                previous = self._examine_run(run, previous)
             else:
                 self.entries += seen.entries
                 self.sound.append(run)
@@ -299,14 +299,14 @@ class TableVerifier:
             self._check_properties(self._facts)
         self._check_claims()
 
-    def _examine_run(self, run: _BlockRun, first: int, previous: _LastEntry | None) -> _LastEntry | None:
-        """Examine each block of a run, whose first block is number `first` of the index; return the last entry."""
+    def _examine_run(self, run: _BlockRun, previous: _LastEntry | None) -> _LastEntry | None:
+        """Examine each block of a run; `previous` is the last entry before it. Return the last entry."""
         self._claim_blocks(run)
         read = self.table.read_blocks(run.blocks.handles, self.report)
-        for number, ((separator, handle), block) in enumerate(zip(run.blocks, read, strict=True), first):
+        for (separator, handle), block in zip(run.blocks, read, strict=True):
             if block is None or self.quick:
                 continue
-            items, _ = self.table.block_items(block, number, self.report)
+            items, _ = self.table.block_items(block, 0, self.report)
             self._check_restarts(block)
             if items:
                 self._check_items(block, items, previous, separator)
