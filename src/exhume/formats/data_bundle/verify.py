@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from exhume.archive import Progress
 from exhume.errors import ExhumeError, SourceError, Span, UnsafePathError
-from exhume.findings import Finding, Rule, Severity
+from exhume.findings import CappedFindings, Finding, Rule, Severity
 from exhume.formats.data_bundle import checks, layout
 from exhume.formats.data_bundle.bundle import View
 from exhume.formats.data_bundle.content import Content, pieces
@@ -59,7 +59,8 @@ def verify_bundle(archive: OpenBundle, *, quick: bool, jobs: int, progress: Prog
     walk = _BundleWalk(archive)
     try:
         yield from walk.read_rows()
-        if walk.is_unread:  # rows that seem to be missing may be in the part of the index that was not checked
+        if unread := walk.unread.findings():  # rows that seem to be missing may be in the part that was not read
+            yield from unread
             return
         yield from walk.check_shards(quick, jobs)
         yield from walk.check_stream()
@@ -88,8 +89,8 @@ class _BundleWalk:
         self.view = View(archive.tree, lambda number: self.records.get(number, []), archive.limits)
         self.old_rows = False
         """Whether the index still has replaced or deleted file rows."""
-        self.is_unread = False
-        """Whether a limit or an unsupported feature kept a part of the index from being read."""
+        self.unread = CappedFindings()
+        """The limits and unsupported features that kept parts of the index from being read."""
         self.proven: set[int] = set()
         """The `id` of each file row whose CRC-32C was found to be right."""
 
@@ -101,7 +102,7 @@ class _BundleWalk:
                 self.old_rows = self.old_rows or version.key.startswith(FILE_PREFIX)
                 continue
             if version.unresolved is not None:
-                continue  # which was reported
+                continue  # for a reason that is in `unread`
             key, value = version.key, version.value
             try:
                 table = parse_table(key)
@@ -124,7 +125,7 @@ class _BundleWalk:
             except ExhumeError as error:
                 yield Finding.from_error(error)
         self.records = group_records(records)
-        if not self.is_unread:
+        if not self.unread.findings():
             yield from self._check_config()
 
     def _check_config(self) -> Iterator[Finding]:
@@ -140,8 +141,9 @@ class _BundleWalk:
             yield checks.COMPRESSION.finding("configuration", span=where, actual=compression)
 
     def _note(self, rule: Rule, detail: str = "", **more: Any) -> None:
-        """Note whether a fault keeps a part of the index from being read; the fault itself has been reported."""
-        self.is_unread = self.is_unread or rule.severity is Severity.UNCHECKED
+        """Note what keeps a part of the index from being read; every other fault has been reported."""
+        if rule.severity is Severity.UNCHECKED:
+            self.unread.append(rule.finding(detail, **more))
 
     def check_shards(self, quick: bool, jobs: int) -> Iterator[Finding]:
         """Shard files against rows, both ways; headers; records."""
@@ -209,7 +211,7 @@ class _BundleWalk:
                     yield checks.SETTINGS.finding(what, span=where, expected=stated, actual=found)
             if config.raw_packed and not shard.is_flat:
                 yield checks.SETTINGS.finding("raw packed, but there are record rows", span=where)
-        if header.record_alignment > 1 and header.data_offset % header.record_alignment:
+        if header.record_alignment and header.data_offset % header.record_alignment:
             yield checks.RECORD_ALIGN.finding(
                 "data", span=where, expected=header.record_alignment, actual=header.data_offset
             )
@@ -265,16 +267,11 @@ class _BundleWalk:
         for shard in self.shards.values():
             shard.source.will_read(shard.header.data_offset, shard.source.size)
         self._prove_flat(jobs)
-        seen: set[tuple[Any, ...]] = set()  # a damaged record is the same finding for each file in it
         left = [row for row in rows if id(row) not in self.proven]
         progress(len(rows) - len(left), len(rows), "files")
         for done, finding in enumerate(map_ordered(one, left, jobs), len(rows) - len(left) + 1):
             progress(done, len(rows), "files")
-            if finding is None:
-                continue
-            key = (finding.code, finding.span, finding.message)
-            if key not in seen and finding.code not in REPORTED_BEFORE:
-                seen.add(key)
+            if finding is not None and finding.code not in REPORTED_BEFORE:
                 yield finding
 
     def _prove_flat(self, jobs: int) -> None:
@@ -320,13 +317,10 @@ def _check_file_row(row: FileRow, version: Version) -> Iterator[Finding]:
     reason = ""
     try:
         safe_parts(row.path)
-        (directory + name).decode("utf-8")
         if not (directory.startswith(b"/") and directory.endswith(b"/")) or b"/" in name:
             reason = "directory without slashes around it"
     except UnsafePathError as error:
         reason = error.message
-    except UnicodeDecodeError:
-        reason = "not UTF-8"
     if reason:
         yield checks.NAME.finding(reason, span=version.span, actual=directory + name)
 
