@@ -22,6 +22,7 @@ from exhume.formats.ark.manifest import ManifestSection, SplitDeclaration, Stati
 from exhume.formats.ark.rbuf.layout import NIL
 from exhume.formats.ark.reader import ArkArchive
 from exhume.formats.ark.salvage import _Salvage, salvage
+from exhume.formats.ark.splits import Split
 from exhume.formats.ark.splitwriter import SplitWriter
 from exhume.formats.ark.writer import ArkWriter
 from exhume.io.local import FileSource, LocalTree
@@ -142,6 +143,17 @@ def test_json_lines(log: Log, tmp_path: Path) -> None:
     assert sorted(p.name for p in tmp_path.iterdir()) == ["lines", "log"]
     assert made
     assert all(path.startswith(str(tmp_path / ".lines.")) for path in made)
+
+
+def test_lines_are_counted_as_the_filters_show_them(log: Log, tmp_path: Path) -> None:
+    [shown] = log.manifest.sections
+    hiding = ManifestSection((), filter=Filter(maximum_ns=102))  # it applies to the sections that follow
+    log.set_manifest(log.manifest._replace(sections=(hiding, shown)))
+    report = salvaged(log.root, tmp_path / "lines", mode=RECORDS)
+    lines = (tmp_path / "lines").read_text().splitlines()
+    assert 0 < len(lines) < 6
+    assert report.recovered == {"messages": len(lines)}
+    assert report.notes[-1] == f"the log's columns and filters show {len(lines)} of 6 messages"
 
 
 def test_messages_are_no_files(log: Log, tmp_path: Path) -> None:
@@ -294,6 +306,19 @@ def test_a_damaged_message_costs_itself(log: Log, tmp_path: Path) -> None:
     assert not (tmp_path / "out/untimed").exists()
 
 
+def test_large_messages_of_a_damaged_split_are_copied_in_chunks(
+    log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = read(log.root)
+    log.poke(DATA + 2 * SIZE, b"\xee")
+    monkeypatch.setattr("exhume.formats.ark.salvage.BATCH_BYTES", SIZE - 1)
+    monkeypatch.setattr(Split, "read_messages", lambda *about: pytest.fail("it is held in memory"))
+    report = salvaged(log.root, tmp_path / "out")
+    monkeypatch.undo()
+    assert read(tmp_path / "out") == before[:2] + before[3:]
+    assert (report.recovered, report.lost) == ({"messages": 5}, {"messages": 1})
+
+
 def test_an_entry_that_points_outside(log: Log, tmp_path: Path) -> None:
     """The bytes that no entry names any more are lost once, however many entries point elsewhere."""
     log.poke_entry(5, "ofs_data", 1 << 20)
@@ -389,6 +414,7 @@ def test_bytes_after_the_messages(log: Log, tmp_path: Path) -> None:
         (0, 100, (5, 85), [(0, 100, "rebuilt")]),
         (0, 100, (50,), [(0, 20, "rebuilt"), (20, 80, "lost"), (80, 100, "rebuilt")]),
         (0, 100, (95,), [(0, 90, "rebuilt"), (90, 100, "lost")]),
+        (20, 30, (25,), [(20, 30, "lost")]),
         (30, 70, (30,), [(30, 70, "lost")]),
         (70, 80, (79,), [(70, 80, "lost")]),
         (70, 85, (79, 84), [(70, 80, "lost"), (80, 85, "rebuilt")]),
@@ -413,6 +439,10 @@ def test_bytes_around_an_index_that_was_sorted_after_the_messages(
     run._account_rest(found, start, end)
     assert [(one, to, outcome) for one, to, outcome, _ in reported(report)] == rows
     assert report.lost.get("spans without an index entry", 0) == sum(outcome == "lost" for _, _, outcome in rows)
+    report.spans.clear()
+    found.index_span = (20, 30)  # at once after the unused slots
+    run._account_rest(found, 20, 30)
+    assert [row[:3] for row in reported(report)] == [(20, 30, "rebuilt")]
     report.spans.clear()
     found.index_span = (10, 19)  # before the messages, where it belongs
     run._account_rest(found, 10, 100)

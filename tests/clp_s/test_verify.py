@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import msgpack
@@ -13,16 +14,18 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import exhume
+from exhume.codecs import zstd
 from exhume.errors import ExhumeError, LimitExceededError, UnrecognizedFormatError
 from exhume.findings import Severity
 from exhume.formats.clp_s import layout, verify
 from exhume.formats.clp_s.checks import RULES
 from exhume.formats.clp_s.layout import PacketType
-from exhume.formats.clp_s.names import STRUCTURES
+from exhume.formats.clp_s.names import DICTIONARIES, SECTION_NAMES, STRUCTURES
+from exhume.formats.clp_s.read.kernel import ClpsRepeated
 from exhume.formats.clp_s.read.template import SchemaLayout
 from exhume.formats.clp_s.reader import open_archive
 from exhume.formats.clp_s.verify import _frames
-from exhume.formats.clp_s.verify_tables import check_stream
+from exhume.formats.clp_s.verify_tables import WindowedCheck, check_stream
 from exhume.io.activity import measuring
 from exhume.io.source import BytesSource
 from exhume.limits import Limits
@@ -461,7 +464,7 @@ def test_schemas_with_a_fault_are_reported_in_stored_order(
     assert [f"{one.code} {one.message.rpartition(': ')[2]}" for one in found] == reported
 
 
-def refuse(place: object) -> bytes:
+def refuse(place: object, *more: object, **options: object) -> Any:
     raise AssertionError(f"{place} is read once more")
 
 
@@ -470,14 +473,71 @@ def test_frames_of_a_dictionary_are_decompressed_once_and_for_all(quick: bool, m
     """Those that all tasks share, unless nothing else will need them; nothing is decompressed a second time."""
     with open_archive(BytesSource(demo().build())) as archive:
         files, parts = archive.files, {"shared": Parts(), "own": Parts()}
-        monkeypatch.setattr(archive, "shared_frames", lambda place: parts["shared"])
+        monkeypatch.setattr(
+            archive, "shared_frames", lambda place: parts["shared"] if place.name in DICTIONARIES else refuse(place)
+        )
         monkeypatch.setattr(archive, "frames", lambda place: parts["own"])
         monkeypatch.setattr(archive, "fetched", refuse)
+        monkeypatch.setattr(verify, "check_frames", refuse)
         for entry in files:
             assert list(_frames(archive, entry, quick)) == []
         sections, dictionaries = 3, 3
         assert parts["shared"].taken == (0 if quick else dictionaries)
         assert parts["own"].taken == sections + (dictionaries if quick else 0)
+
+
+@pytest.mark.parametrize("quick", [True, False])
+def test_sections_of_one_frame_are_decompressed_once_within_the_limit(
+    quick: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A dictionary is then kept for the check of its entries, if there will be one; above the limit, nothing is."""
+    with open_archive(BytesSource(demo(compress=build.stored).build())) as archive:
+        places = [archive.metadata_place, *(one for one in archive.files if one.name in SECTION_NAMES[:-1])]
+        assert len(places) == 7
+        for place in places:
+            is_dictionary, kept = place.name in DICTIONARIES, list[Any]()
+            monkeypatch.setattr(archive, "keep", lambda place, payload, kept=kept: kept.append((place, payload)))
+            size = place.size - 8 * is_dictionary
+            for limit, fits in ((size, True), (size - 1, False)):
+                monkeypatch.setattr(archive, "limits", Limits(payload_size=limit))
+                with monkeypatch.context() as patch:
+                    patch.setattr(*((verify, "check_frames") if fits else (zstd, "zstd_whole")), refuse)
+                    assert list(_frames(archive, place, quick)) == []
+            data = place.part(place.size - size)
+            whole = zstd.zstd_whole(data.read(), max_size=1000)
+            assert kept == ([(data, whole)] if is_dictionary and not quick else [])
+
+
+def test_frames_that_do_not_fit_into_memory_together_are_decompressed_one_by_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with open_archive(BytesSource(demo().build())) as archive:
+        place = archive.file_entry("/schema_tree")
+        monkeypatch.setattr(archive, "frames", lambda place: SimpleNamespace(is_small=False))
+        monkeypatch.setattr(zstd, "zstd_whole", refuse)
+        assert list(_frames(archive, place)) == []
+
+
+@pytest.mark.parametrize("quick", [True, False])
+def test_windows_of_rows_are_read_unless_quick(quick: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    passed: list[int] = []
+
+    def passing(archive: Any, tables: Any) -> WindowedCheck:
+        passed.append(len(tables))
+        return WindowedCheck(archive, tables)
+
+    monkeypatch.setattr(verify, "WindowedCheck", passing)
+    assert list(exhume.verify(demo().build(), format="clp-s", quick=quick)) == []
+    assert passed == [0 if quick else 2]
+
+
+@pytest.mark.parametrize("missing", SECTION_NAMES)
+def test_a_missing_section_is_reported_once_even_if_quick(missing: str) -> None:
+    def renamed(files: list[dict[str, Any]]) -> dict[str, Any]:
+        return {"files": [one | {"n": "/other"} if one["n"] == missing else one for one in files]}
+
+    found = exhume.verify(demo(file_info=renamed).build(), format="clp-s", quick=True)
+    assert [(one.code, one.expected) for one in found] == [("CLPS-307", missing)]
 
 
 def test_frames_of_a_stream_are_decompressed_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -564,6 +624,23 @@ def test_a_dictionary_that_is_checked_in_parts(entries: list[bytes], monkeypatch
         monkeypatch.setattr(verify, "DICTIONARY_PARTS", parts)
         found = exhume.verify(data, format="clp-s", jobs=jobs)
         assert [(one.code, one.field_path) for one in found] == wanted
+
+
+def test_parts_of_a_dictionary_share_one_load(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A repeated entry is found in whichever parts it is, as all of them add to one table."""
+    loads: list[int] = []
+
+    def loading(found: Any) -> ClpsRepeated:
+        loads.append(len(found))
+        return ClpsRepeated(found)
+
+    monkeypatch.setattr(verify, "ClpsRepeated", loading)
+    monkeypatch.setattr(verify, "LARGE_DICTIONARY", 1)
+    monkeypatch.setattr(verify, "DICTIONARY_PARTS", 7)
+    entries = [*(b"%d" % number for number in range(40)), b"3", b"\xff"]
+    found = exhume.verify(tiny(variables=entries).build(), format="clp-s", jobs=2)
+    assert [(one.code, one.field_path) for one in found] == [("CLPS-351", "entries[40]"), ("CLPS-414", "entries[41]")]
+    assert sorted(loads) == [0, 0, 42]
 
 
 def is_text(entry: bytes) -> bool:
