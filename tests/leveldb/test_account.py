@@ -1,4 +1,4 @@
-"""What salvage says of every byte of a table, a log and a blob file, also where these lie in a larger file."""
+"""What salvage says of every byte of a table, a log and a blob file, also within a larger file."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ def files_of(change: Change) -> Files:
 
 
 def embedded(files: Files) -> Tree:
-    """The same database, each of whose files lies within a larger one."""
+    """The same database, each of whose files is a part of a larger one."""
     larger = {name: BytesSource(b"?" * LEAD + data + b"?" * LEAD, name) for name, data in files.items()}
     return MemoryTree({name: WindowSource(larger[name], LEAD, LEAD + len(data)) for name, data in files.items()})
 

@@ -111,7 +111,7 @@ def test_exactly_this_is_reported(name: str) -> None:
     assert rows(found) == expected
 
 
-def test_restart_points_behind_a_limit_are_no_fault() -> None:
+def test_restart_points_after_a_limit_are_not_reported() -> None:
     """They lead to entries that were not read."""
     files = files_of(both(table_of((BOMB, KEY)), QUIET))
     assert "LDB-319" not in {one.code for one in verified(MemoryTree(files))}

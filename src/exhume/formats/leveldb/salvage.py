@@ -233,7 +233,7 @@ def _disjoint(found: Iterable[Content]) -> list[Content]:
     at = 0
     for start, end, outcome, why in sorted(found):
         start = max(start, at)
-        if start < end:  # a block that begins behind the end of the file has no bytes
+        if start < end:  # a block that begins after the end of the file has no bytes
             out.append((start, end, outcome, why))
             at = end
     return out
@@ -298,8 +298,8 @@ def _account_between(
     """Account for an undamaged range `between`: its content, and the rest around that; see `_account_file`."""
     at, stop = (offset - source.origin for offset in between)
     first = bisect_right(content, at, key=itemgetter(1))  # the first range that ends after `at`
-    behind = bisect_left(content, stop, key=itemgetter(0))  # the first range behind `stop`
-    for start, end, outcome, why in content[first:behind]:
+    beyond = bisect_left(content, stop, key=itemgetter(0))  # the first range that begins after it
+    for start, end, outcome, why in content[first:beyond]:
         _account_rest(source, at, start, rest, kind, report)
         start, at = max(start, at), min(end, stop)
         report.add_span(source.span(start, at), outcome, kind, why)
@@ -307,7 +307,7 @@ def _account_between(
 
 
 def _account_rest(source: Source, start: int, end: int, rest: Outcome, kind: str, report: SalvageReport) -> None:
-    """Account for bytes between ranges that were read, by `rest`; zeros in an unused log (by `kind`) are no loss."""
+    """Account for bytes between ranges that were read, by `rest`; zeros in an unused log (by `kind`) are ignored."""
     if start >= end:
         return
     span = source.span(start, end)
