@@ -21,6 +21,7 @@ from exhume import codecs
 from exhume.codecs import Stepwise, deflate, xz
 from exhume.codecs.common import Decoded, none
 from exhume.codecs.deflate import INFLATE_FIRST
+from exhume.codecs.layout import frames_most
 from exhume.codecs.stored import store
 from exhume.codecs.streams import inflate_file
 from exhume.codecs.xz import lzma2_extent
@@ -117,6 +118,20 @@ def test_zstd_frames_are_all_read() -> None:
     assert codecs.decompress("zstd", b"", max_size=10) == b""
     with pytest.raises(CodecError):
         codecs.decompress("zstd", frames + b"junk", max_size=10)
+
+
+def test_the_most_that_zstd_frames_can_become() -> None:
+    """Raw and repeated blocks state it, a compressed one becomes at most 128 KiB; incomplete frames do not count."""
+    text, noise = b"some words " * 1000, bytes(range(256))
+    compressed = zstandard.ZstdCompressor(write_content_size=False).compress
+    repeated = b"\x28\xb5\x2f\xfd\x00\x58" + (5000 << 3 | 1 << 1 | 1).to_bytes(3, "little") + b"x"
+    assert codecs.decompress("zstd", repeated, max_size=5000) == b"x" * 5000
+    assert frames_most(compressed(text)) == 1 << 17
+    assert frames_most(compressed(noise)) == len(noise)
+    assert frames_most(repeated) == 5000
+    skipped = b"\x50\x2a\x4d\x18\x03\0\0\0xyz"
+    assert frames_most(repeated + skipped + compressed(noise)) == 5000 + len(noise)
+    assert frames_most(repeated + compressed(noise)[:-1]) == frames_most(repeated + b"junk") == 5000
 
 
 def test_zstd_frame_without_a_size_decodes() -> None:

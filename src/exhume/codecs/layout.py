@@ -32,6 +32,8 @@ ZSTD_MAGIC = FrameKind.ZSTANDARD.to_bytes(DESCRIPTOR_AT, "little")
 """The first bytes of a frame with content."""
 HAS_CHECKSUM = 1 << FrameDescriptor.shift.has_checksum
 """The flag in the descriptor that says that a checksum ends the frame."""
+BLOCK_MOST = 1 << 17
+"""Most bytes that a compressed block becomes (RFC 8878, 3.1.1.2.4)."""
 CHECKSUM_SIZE = 4
 """Bytes of the checksum at the end of a frame (RFC 8878, 3.1.1)."""
 SKIPPABLE = frozenset(kind.to_bytes(DESCRIPTOR_AT, "little") for kind in FrameKind if kind != FrameKind.ZSTANDARD)
@@ -70,6 +72,19 @@ def frame_end(data: Buffer) -> int | None:
     except LayoutError:
         return None
     return end if found.body is not None else None
+
+
+def frames_most(data: Buffer) -> int:
+    """The most bytes that the complete frames at the start of `data` decompress to, by the headers of their blocks."""
+    view, at, most = memoryview(data), 0, 0
+    while at < len(data):
+        try:
+            found, at = read_frame(view, at, len(data))
+        except LayoutError:
+            break
+        for block in found.body.blocks if found.body is not None else ():
+            most += BLOCK_MOST if block.header.kind == BlockKind.COMPRESSED else block.header.len_block
+    return most
 
 
 def frame_places(data: Buffer) -> list[tuple[int, int]]:

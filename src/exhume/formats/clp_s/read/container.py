@@ -16,6 +16,7 @@ from exhume.archive import RecordArchive
 from exhume.codecs import zstd
 from exhume.codecs.common import Buffer
 from exhume.codecs.frames import FRAME_WINDOWS, FramedPayload, frames_at, frames_of
+from exhume.codecs.layout import frames_most
 from exhume.counts import counted
 from exhume.errors import CodecError, ExhumeError, LimitExceededError, Span
 from exhume.formats.clp_s import checks, layout
@@ -268,9 +269,8 @@ class Container(RecordArchive):
     def inflate(self, place: StoredRange, size: int | None = None, *, limit: str = "payload_size") -> Buffer:
         """Decompress the zstd frames at a place; bytes after the frames are left to `verify`.
 
-        The way of decompression depends on what is known: a payload from before, separate frames, a single frame of
-        known or estimated size in one call, else frame by frame in small steps.  `size`, if known from elsewhere, is
-        only a hint for speed: the payload may be larger or smaller.  `limit` is the name of the limit for the result.
+        The way depends on what is known: a payload from before, separate frames, a single frame of known or estimated
+        size in one call, else frame by frame.  `size` is a hint for speed: it may be wrong.  `limit` names the limit.
 
         Raises CLPS-302 (past the end of the file), CLPS-309 (damaged frame), CLPS-501 (too large).
         """
@@ -285,11 +285,11 @@ class Container(RecordArchive):
         if whole is not None and len(whole) <= min(max_size, self.limits.payload_budget(place.size)):
             return whole
         frames = self._frames[place] if place in self._frames else self.frames(place)
-        if frames is not None and frames.size <= max_size:
+        if frames is not None:
+            if frames.size > max_size:
+                raise self.too_large(place, limit, frames.size)
             with suppress(CodecError):  # reported below
                 return frames.take()
-        if frames is not None and frames.size > max_size:
-            raise self.too_large(place, limit, frames.size)
         if place.size > 2 * max_size + FRAME_ROOM:  # not read: content is hardly ever smaller than its compressed form
             raise self.too_large(place, limit)
         # Two fast ways, for intact frames; for damaged ones, they return None, and the last way below names the fault.
@@ -299,10 +299,9 @@ class Container(RecordArchive):
             if whole is not None:
                 return whole
         cap = min(max_size, max(self.limits.expansion_floor, len(stored) * self.limits.expansion))
-        if len(stored) >= 1 << 16:  # from 64 KiB on: it allocates 16 times as much
-            whole = zstd.zstd_whole(stored, max_size=cap)
-            if whole is not None:
-                return whole
+        whole = zstd.zstd_whole(stored, max_size=cap) if len(stored) >= 1 << 16 else None  # it takes 16 times as much
+        if whole is not None:
+            return whole
         try:
             return zstd.zstd_sound(stored, cap)
         except CodecError as error:
@@ -322,12 +321,10 @@ class Container(RecordArchive):
 
     def _fetch_structures(self) -> None:
         """Read the stored bytes of all structures in one request, if they are small."""
-        try:
+        with suppress(ExhumeError):  # raised again when the damaged section is read
             places = [self.file_entry(name) for name in STRUCTURES]
             if sum(place.size for place in places) <= STRUCTURES_TOGETHER:
                 self._fetched |= zip(places, read_together(places), strict=True)
-        except ExhumeError:
-            return  # raised again when the damaged section is read
 
     def dictionary(self, name: str) -> ClpsStrings:
         """Read a dictionary section.  Raises CLPS-350; propagates errors from `inflate`."""
@@ -354,11 +351,16 @@ class Container(RecordArchive):
 
         Above the limit `payload_size` they are in a mapped temporary file.  Propagates errors from `inflate`.
         """
-        most = self.limits.expansion_budget(rest.size)
+        most, limit = self.limits.expansion_budget(rest.size), self.limits.payload_size
         try:
+            if rest.size <= limit < most and rest not in self._whole and self._frames.get(rest) is None:
+                stored = self.fetched(rest)
+                if frames_most(stored) > limit:  # so that it is decompressed only once, into the file
+                    raise self.too_large(rest, "payload_size")
+                self._fetched[rest] = stored  # for `inflate`
             return (self.inflate(rest) if rest.size else b""), ()
         except LimitExceededError:
-            if most <= self.limits.payload_size:
+            if most <= limit:
                 raise
         from exhume.formats.clp_s.read.dictionaries import spilled_entries  # of large dictionaries only
 

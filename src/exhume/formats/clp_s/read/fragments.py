@@ -14,6 +14,7 @@ from typing import Final
 
 from exhume.codecs import zstd
 from exhume.codecs.common import Buffer, over_budget
+from exhume.codecs.layout import frames_most
 from exhume.counts import counted
 from exhume.errors import ExhumeError, LimitExceededError, Span
 from exhume.formats.clp_s import checks, layout
@@ -336,10 +337,11 @@ class Finder:
         parts: list[bytes] = []
         used, whole = 0, True
         try:
-            if stored.size > most or count is not None:
+            data = stored.read() if stored.size <= most and count is None else None
+            if data is None or frames_most(data) > most:
                 # As if it were too large in memory: decompress it into a file, below.
                 raise over_budget("zstd", most)
-            for used, part, whole in zstd.zstd_survivors(stored.read(), max_size=most):  # noqa: B007
+            for used, part, whole in zstd.zstd_survivors(data, max_size=most):  # noqa: B007
                 parts.append(part)
         except LimitExceededError:
             parts.clear()
